@@ -1,0 +1,63 @@
+"""Memoray: long-term memory for LLM agents, as an event-sourced actor system on Ray.
+
+`import memoray` is cheap: public names are resolved when first used, so that the parts below `actors` never import
+Ray.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memoray.actors.client import Client, connect
+    from memoray.entries import Entry, Kind
+    from memoray.errors import MemorayError
+    from memoray.events import Receipt
+    from memoray.keys import UserKey
+    from memoray.messages import Message
+    from memoray.requests import Filters, Hit, SearchAnswer
+
+__version__ = "0.1.0"
+
+_homes = {
+    "Client": "memoray.actors.client",
+    "Entry": "memoray.entries",
+    "Filters": "memoray.requests",
+    "Hit": "memoray.requests",
+    "Kind": "memoray.entries",
+    "MemorayError": "memoray.errors",
+    "Message": "memoray.messages",
+    "Receipt": "memoray.events",
+    "SearchAnswer": "memoray.requests",
+    "UserKey": "memoray.keys",
+    "connect": "memoray.actors.client",
+}
+
+__all__ = [
+    "Client",
+    "Entry",
+    "Filters",
+    "Hit",
+    "Kind",
+    "MemorayError",
+    "Message",
+    "Receipt",
+    "SearchAnswer",
+    "UserKey",
+    "connect",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _homes.get(name)
+    if home is None:
+        message = f"module 'memoray' has no attribute {name!r}"
+        raise AttributeError(message)
+    value: object = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

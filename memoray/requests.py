@@ -1,0 +1,197 @@
+"""What callers ask and what they are told: the structs that cross process borders as msgpack or JSON bytes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from memoray.entries import Entry, Kind
+from memoray.keys import UserKey
+from memoray.messages import Message, Turn, TurnId
+from memoray.operations import Operation, Outcome
+
+
+class SubmitRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Accept messages of one session.
+
+    Attributes:
+        messages: in the order they were said.
+        request_id: a repeat with the same id gets the first receipt; required, up to 512 bytes.
+        whole_session: `messages` is the transcript from its beginning; keep what is new.
+        deadline: after it nothing is accepted; aware, or None for no deadline.
+    """
+
+    user: UserKey
+    session_id: str
+    messages: tuple[Message, ...]
+    request_id: str
+    whole_session: bool = False
+    deadline: datetime | None = None
+
+
+class OperationsRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Apply a caller's own operations, in order, in one batch. `request_id` and `deadline` as in `SubmitRequest`."""
+
+    user: UserKey
+    operations: tuple[Operation, ...]
+    request_id: str
+    deadline: datetime | None = None
+
+
+class ReadRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Read the most recently updated entries; `limit` None means all."""
+
+    user: UserKey
+    limit: int | None = None
+
+
+class StatusRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Ask a shard how it is; with a user, also for that user's cursors and jobs."""
+
+    user: UserKey | None = None
+
+
+class Filters(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Which entries and turns may answer.
+
+    Attributes:
+        kind: only this kind; an entry without a kind counts as fact. None: all.
+        event_after: event time at or after; undated entries pass unless `dated_only`.
+        event_before: event time before (exclusive); undated entries pass unless `dated_only`.
+        dated_only: only entries with an event time.
+        recorded_after: recorded at or after.
+        recorded_before: recorded before (exclusive).
+    """
+
+    kind: Kind | None = None
+    event_after: datetime | None = None
+    event_before: datetime | None = None
+    dated_only: bool = False
+    recorded_after: datetime | None = None
+    recorded_before: datetime | None = None
+
+
+class SearchRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Find the memories that matter for a query.
+
+    Attributes:
+        query: free text; blank gives an empty answer.
+        limit: most hits to return, 1 to 1,000.
+        filters: which entries and turns may answer.
+        kind_fallback: with a kind asked for and fewer than 3 hits of it, other kinds fill up behind it. None: on when
+            a kind is asked for.
+        hybrid: vector and keyword legs; False: vector legs only.
+        dedupe: drop hits that repeat a better one.
+        turns: search kept messages beside entries.
+        entries: search entries.
+        min_score: drop hits below this fused score.
+        order_by_event_time: order the hits by event time, undated last.
+        explain: say each leg's rank and share of the score.
+        rrf_k: the constant of reciprocal rank fusion.
+        weights: weight by leg name, in place of the defaults.
+    """
+
+    user: UserKey
+    query: str
+    limit: int = 10
+    filters: Filters = Filters()
+    kind_fallback: bool | None = None
+    hybrid: bool = True
+    dedupe: bool = True
+    turns: bool = True
+    entries: bool = True
+    min_score: float = 0.0
+    order_by_event_time: bool = False
+    explain: bool = False
+    rrf_k: float = 60.0
+    weights: dict[str, float] | None = None
+
+
+class LegShare(msgspec.Struct, frozen=True):
+    """One leg's part in a hit's score: `share` = `weight` / (k + `rank`); `raw` is the leg's own score."""
+
+    leg: str
+    rank: int
+    raw: float
+    weight: float
+    share: float
+
+
+class Source(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message that a hit comes from."""
+
+    turn_id: TurnId
+    session_id: str
+    text: str
+    speaker: str
+    timestamp: datetime
+    message_id: str | None = None
+
+
+class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An entry or a turn with its place in the answer.
+
+    Attributes:
+        type: `entry` or `turn`.
+        id: entry id or turn id.
+        text: what is remembered, or what was said.
+        score: fused score; comparable within one answer only.
+        event_time: of the entry; for a turn the time it was said.
+        sources: the messages it comes from; for a turn itself.
+        entry: the whole entry, for entries.
+        turn: the whole turn, for turns.
+        shares: with `explain`, how the score came about.
+    """
+
+    type: str
+    id: str
+    text: str
+    score: float
+    event_time: datetime | None = None
+    sources: tuple[Source, ...] = ()
+    entry: Entry | None = None
+    turn: Turn | None = None
+    shares: tuple[LegShare, ...] = ()
+
+
+class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Hits, best first.
+
+    Attributes:
+        keyword_only: the embedder gave no vector for the query, so only words were matched.
+        seq: seq of the shard's log that the answer was read at.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    keyword_only: bool = False
+    seq: int = 0
+
+
+class ReadAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Entries, most recently updated first, and the messages they come from, by turn id."""
+
+    entries: tuple[Entry, ...] = ()
+    sources: dict[str, Source] = {}
+    seq: int = 0
+
+
+class OperationsAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One outcome for each operation of the request, in order; `seq` of the batch's last event."""
+
+    outcomes: tuple[Outcome, ...] = ()
+    seq: int = 0
+
+
+class PreloadAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Memories for a prompt.
+
+    Attributes:
+        text: the delimited block, or "" when there is nothing to say.
+        entries: what it holds, in order.
+        how: `off`, `all`, `search`, `recent` or `nothing`.
+    """
+
+    text: str = ""
+    entries: tuple[Entry, ...] = ()
+    how: str = "off"
