@@ -140,6 +140,14 @@ class TurnsEmbedded(Event, frozen=True, omit_defaults=True, tag="TurnsEmbedded")
     vectors: tuple[bytes, ...]
 
 
+class EntriesEmbedded(Event, frozen=True, omit_defaults=True, tag="EntriesEmbedded"):
+    """Vectors that entries lacked. One that has moved on to another version since is passed over."""
+
+    entry_ids: tuple[EntryId, ...]
+    versions: tuple[int, ...]
+    vectors: tuple[bytes, ...]
+
+
 class CursorAdvanced(Event, frozen=True, omit_defaults=True, tag="CursorAdvanced"):
     """The session is extracted up to (not including) turn `position`. Ends the job."""
 
@@ -169,6 +177,7 @@ AnyEvent = (
     | EntryDeleted
     | UserCleared
     | TurnsEmbedded
+    | EntriesEmbedded
     | CursorAdvanced
     | JobFailed
 )

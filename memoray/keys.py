@@ -9,7 +9,7 @@ import msgspec
 SLOTS_COUNT = 4096
 
 
-class UserKey(msgspec.Struct, frozen=True, order=True):
+class UserKey(msgspec.Struct, frozen=True, order=True, cache_hash=True):
     """The boundary that nothing crosses: one application's view of one user.
 
     Both parts are compared byte for byte (as UTF-8); nothing is trimmed, folded or normalised, so two spellings are

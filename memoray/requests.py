@@ -183,6 +183,21 @@ class OperationsAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     seq: int = 0
 
 
+class PreloadRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Memories for a prompt.
+
+    Attributes:
+        query: the current user message; blank: the most recent entries.
+        limit: 0 none, -1 all, N: all when there are at most N, else the N that fit the query best.
+        playbook: guidance for the model that comes before the memories; None: ours.
+    """
+
+    user: UserKey
+    query: str = ""
+    limit: int = 10
+    playbook: str | None = None
+
+
 class PreloadAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """Memories for a prompt.
 
@@ -195,3 +210,55 @@ class PreloadAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
     entries: tuple[Entry, ...] = ()
     how: str = "off"
+
+
+class JobStatus(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A job that is not done. `state` is `waiting`, `retrying` (not before `retry_at`) or `parked`."""
+
+    job_id: str
+    user: UserKey
+    session_id: str
+    state: str
+    accepted_at: datetime
+    attempts: int = 0
+    retry_at: datetime | None = None
+    error: str = ""
+    is_proposed: bool = False
+
+
+class SessionStatus(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far a session is extracted: `extracted` of `length` turns; the cursor as (seq, time)."""
+
+    session_id: str
+    length: int
+    extracted: int
+    cursor_seq: int = 0
+    cursor_time: datetime | None = None
+
+
+class ShardStatus(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a shard is. With a user in the request, counts, sessions and jobs are that user's.
+
+    Attributes:
+        state: `serving`, or `stopped` with `error` saying why.
+        epoch: ownership number; 0 when the log could not be opened.
+        seq: seq of the last durable event.
+        unembedded_count: entries and turns that wait for a vector.
+        jobs: those not done, in order, at most 100.
+        jobs_count: all of them.
+        cut_bytes: bytes of a torn tail that recovery cut off at the last open.
+    """
+
+    shard: int
+    state: str
+    epoch: int = 0
+    seq: int = 0
+    users_count: int = 0
+    entries_count: int = 0
+    turns_count: int = 0
+    unembedded_count: int = 0
+    jobs_count: int = 0
+    jobs: tuple[JobStatus, ...] = ()
+    sessions: tuple[SessionStatus, ...] = ()
+    error: str = ""
+    cut_bytes: int = 0

@@ -1,0 +1,216 @@
+"""A deployment on a Ray cluster: creates the store and the actors, finds them again, and takes them down.
+
+`ensure_shards` is idempotent and may be called from any driver: what runs is left alone, what is missing is started.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+import ray
+from ray.exceptions import GetTimeoutError, RayActorError
+
+from memoray.actors.models import EmbedderActor, EmbedderCard, ExtractionWorker
+from memoray.actors.naming import EMBEDDER_NAME, NAMESPACE, extractor_name, retriever_name, shard_name
+from memoray.actors.retriever import RetrievalActor
+from memoray.actors.shard import ShardActor, ShardPlan
+from memoray.actors.wire import decode, encode
+from memoray.config import EngineConfig
+from memoray.errors import InvalidRequestError, ShardUnavailableError
+from memoray.requests import ShardStatus, StatusRequest
+from memoray.storage.filesystem import LocalFileSystem
+from memoray.storage.manifest import Manifest, create_manifest
+
+if TYPE_CHECKING:
+    from ray.actor import ActorHandle
+
+START_SECONDS_MAX = 180.0
+MEBIBYTE = 2**20
+
+
+class ClusterConfig(msgspec.Struct, frozen=True):
+    """What a deployment consists of.
+
+    Attributes:
+        store: directory of the store; on a cluster a path that every shard node sees.
+        shards_count: number of shards; fixed when the store is created.
+        retrievers_count: number of retrieval actors.
+        extractors_count: number of extraction workers; None: one for each shard.
+        embedder: name of the embedder.
+        extractor: name of the extractor; `none` keeps turns and extracts nothing.
+        namespace: Ray namespace of the actors; one deployment each.
+        engine: bounds and defaults of every shard.
+    """
+
+    store: str
+    shards_count: int = 1
+    retrievers_count: int = 1
+    extractors_count: int | None = None
+    embedder: str = "minilm"
+    extractor: str = "offline"
+    namespace: str = NAMESPACE
+    engine: EngineConfig = EngineConfig()
+
+
+class Cluster:
+    """The actors of one deployment. Needs `ray.init` first; see `memoray.actors.runtime`."""
+
+    def __init__(self, config: ClusterConfig) -> None:
+        """Remember what to start; nothing happens yet.
+
+        Raises:
+            InvalidRequestError: a count is out of its range.
+        """
+        if not 1 <= config.shards_count <= 4096:  # noqa: PLR2004 - the number of hash slots
+            message = f"{config.shards_count} shards; a store has 1 to 4,096"
+            raise InvalidRequestError(message)
+        if config.retrievers_count < 1:
+            message = f"{config.retrievers_count} retrieval actors; at least one is needed"
+            raise InvalidRequestError(message)
+        self.config = config
+
+    def ensure_shards(self) -> list[ShardStatus]:
+        """Start what does not run yet and wait until every shard answers.
+
+        Returns:
+            The status of each shard, in order; one that found its files damaged says so there.
+
+        Raises:
+            InvalidRequestError: the store was made with another shard count or embedder.
+            ShardUnavailableError: an actor did not start within 180 s; the message names it, and the node label that
+                no node has.
+        """
+        deadline = time.monotonic() + START_SECONDS_MAX
+        embedder = self._actor(EmbedderActor, EMBEDDER_NAME, "worker", self.config.embedder, max_concurrency=2)
+        card = self._wait(embedder.card.remote(), EMBEDDER_NAME, "worker", deadline)
+        manifest = self._manifest(decode(card, EmbedderCard))
+        workers = [
+            self._actor(ExtractionWorker, extractor_name(number), "worker", self.config.extractor)
+            for number in range(self._extractors_count())
+        ]
+        shards = [self._shard(shard, card) for shard in range(manifest.shards_count)]
+        retrievers = [
+            self._actor(
+                RetrievalActor,
+                retriever_name(number),
+                "worker",
+                manifest.shards_count,
+                self.config.namespace,
+                card,
+                max_concurrency=8,
+                max_task_retries=-1,
+            )
+            for number in range(self.config.retrievers_count)
+        ]
+        statuses: list[ShardStatus] = []
+        for number, shard in enumerate(shards):
+            reply = shard.status.remote(encode(StatusRequest()))
+            statuses.append(decode(self._wait(reply, shard_name(number), "shard", deadline), ShardStatus))
+        for kind, handles in (("extractor", workers), ("retriever", retrievers)):
+            for number, handle in enumerate(handles):
+                self._wait(handle.__ray_ready__.remote(), f"{kind}-{number}", "worker", deadline)
+        return statuses
+
+    def stop(self, timeout: float = 60.0) -> None:
+        """Close every shard, then end all actors. Nothing accepted is lost: what waits goes on at the next start."""
+        names = [EMBEDDER_NAME]
+        names += [extractor_name(number) for number in range(self._extractors_count())]
+        names += [retriever_name(number) for number in range(self.config.retrievers_count)]
+        shards = [shard_name(number) for number in range(self.config.shards_count)]
+        closing = [handle.close.remote() for name in shards if (handle := self._find(name)) is not None]
+        ray.wait(closing, num_returns=len(closing), timeout=timeout) if closing else None
+        for name in (*shards, *names):
+            handle = self._find(name)
+            if handle is not None:
+                ray.kill(handle, no_restart=True)
+
+    def _find(self, name: str) -> ActorHandle | None:
+        try:
+            return ray.get_actor(name, namespace=self.config.namespace)
+        except ValueError:
+            return None
+
+    def _extractors_count(self) -> int:
+        if self.config.extractor == "none":
+            return 0
+        count = self.config.extractors_count
+        return self.config.shards_count if count is None else count
+
+    def _manifest(self, card: EmbedderCard) -> Manifest:
+        fs = LocalFileSystem()
+        store = str(Path(self.config.store).absolute())
+        wanted = Manifest(
+            store_id=secrets.token_hex(8),
+            shards_count=self.config.shards_count,
+            cluster_id=secrets.token_hex(8),
+            embedder_name=card.name,
+            embedder_dimension=card.dimension,
+            embedder_fingerprint=card.fingerprint,
+            requests_remembered_count_max=self.config.engine.requests_count_max,
+            requests_remembered_age_seconds_max=self.config.engine.requests_age_seconds_max,
+        )
+        manifest = create_manifest(fs, store, wanted)
+        if manifest.shards_count != self.config.shards_count:
+            message = f"{store} has {manifest.shards_count} shards, not {self.config.shards_count}"
+            raise InvalidRequestError(message)
+        if (manifest.embedder_name, manifest.embedder_dimension) != (card.name, card.dimension):
+            message = (
+                f"{store} was made with embedder {manifest.embedder_name!r} of dimension {manifest.embedder_dimension}; "
+                f"{card.name!r} of dimension {card.dimension} would mix vectors; start it with the same embedder"
+            )
+            raise InvalidRequestError(message)
+        return manifest
+
+    def _shard(self, shard: int, card: bytes) -> ActorHandle:
+        plan = ShardPlan(
+            store=str(Path(self.config.store).absolute()),
+            shard=shard,
+            shards_count=self.config.shards_count,
+            namespace=self.config.namespace,
+            card=decode(card, EmbedderCard),
+            extractors_count=self._extractors_count(),
+            retrievers_count=self.config.retrievers_count,
+            config=self.config.engine,
+        )
+        return self._actor(
+            ShardActor,
+            shard_name(shard),
+            "shard",
+            encode(plan),
+            max_concurrency=64,
+            max_task_retries=0,
+            max_pending_calls=1000,
+            memory=300 * MEBIBYTE,
+            scheduling_strategy="SPREAD",
+        )
+
+    def _actor(self, cls: type[object], name: str, role: str, *arguments: object, **options: Any) -> ActorHandle:  # noqa: ANN401 - Ray's own options
+        selector = {"label_selector": {"memoray-role": role}} if _has_label(role) else {}
+        remote = ray.remote(num_cpus=0, max_restarts=-1, enable_task_events=False)(cls)
+        placed = remote.options(
+            name=name,
+            namespace=self.config.namespace,
+            lifetime="detached",
+            get_if_exists=True,
+            **{**selector, **options},
+        )
+        return cast("ActorHandle", placed.remote(*arguments))
+
+    def _wait(self, reply: object, name: str, role: str, deadline: float) -> bytes:
+        try:
+            return cast("bytes", ray.get(cast("Any", reply), timeout=max(1.0, deadline - time.monotonic())))
+        except GetTimeoutError as error:
+            message = f"actor {name!r} did not start within {START_SECONDS_MAX:.0f} s; is a node with role {role!r} up?"
+            raise ShardUnavailableError(message) from error
+        except RayActorError as error:
+            message = f"actor {name!r} did not start: {error}"
+            raise ShardUnavailableError(message) from error
+
+
+def _has_label(role: str) -> bool:
+    """Whether any node is labelled for a role; on a laptop none is, and actors go anywhere."""
+    return any(node["Alive"] and node.get("Labels", {}).get("memoray-role") == role for node in ray.nodes())

@@ -1,0 +1,177 @@
+"""The leaf actors, which need no owner and call nobody: extraction workers and the embedder; and how others call them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+import numpy as np
+import ray
+from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
+
+from memoray.actors.naming import EMBEDDER_NAME
+from memoray.actors.wire import decode, encode
+from memoray.errors import EmbedderUnavailableError, ExtractorUnavailableError, InvalidRequestError, MemorayError
+from memoray.protocols import Embedder, Extraction, ExtractionRequest, Extractor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+    from ray.actor import ActorHandle
+
+TEXTS_PER_CALL = 16
+EMBED_SECONDS_MAX = 60.0
+
+
+class EmbedderCard(msgspec.Struct, frozen=True):
+    """What a store remembers of its embedder."""
+
+    name: str
+    dimension: int
+    fingerprint: bytes
+
+
+FINGERPRINT_SENTENCE = "The quick brown fox jumps over the lazy dog."
+
+
+def build_embedder(name: str) -> Embedder:
+    """The embedder of that name.
+
+    Raises:
+        InvalidRequestError: there is none.
+    """
+    if name == "minilm":
+        from memoray.extraction.minilm import MiniLmEmbedder  # noqa: PLC0415 - 23 MB of model, only where it is used
+
+        return MiniLmEmbedder()
+    message = f"no embedder is called {name!r}; there is: 'minilm'"
+    raise InvalidRequestError(message)
+
+
+def build_extractor(name: str) -> Extractor | None:
+    """The extractor of that name; None for `none`.
+
+    Raises:
+        InvalidRequestError: there is none.
+    """
+    if name == "offline":
+        from memoray.extraction.offline import OfflineExtractor  # noqa: PLC0415 - only extraction workers need it
+
+        return OfflineExtractor()
+    if name == "none":
+        return None
+    message = f"no extractor is called {name!r}; there are: 'offline', 'none'"
+    raise InvalidRequestError(message)
+
+
+class EmbedderActor:
+    """Holds the model once for a cluster, so that shards and retrievers stay small."""
+
+    def __init__(self, name: str) -> None:
+        self._embedder = build_embedder(name)
+
+    def card(self) -> bytes:
+        """`EmbedderCard` of the model."""
+        vector = self._embedder.embed([FINGERPRINT_SENTENCE])[0]
+        return encode(EmbedderCard(self._embedder.name, self._embedder.dimension, vector.astype("<f4").tobytes()))
+
+    def embed(self, texts: list[str]) -> bytes:
+        """Vectors of texts: little-endian float32, row after row."""
+        return self._embedder.embed(texts).astype("<f4", copy=False).tobytes()
+
+
+class ExtractionWorker:
+    """Runs an extractor; stateless, so any worker may take any delta."""
+
+    def __init__(self, name: str) -> None:
+        extractor = build_extractor(name)
+        if extractor is None:
+            message = f"extractor {name!r} needs no worker"
+            raise InvalidRequestError(message)
+        self._extractor = extractor
+
+    def extract(self, request: bytes) -> bytes:
+        """`ExtractionRequest` in, `Extraction` out."""
+        return encode(self._extractor.extract(decode(request, ExtractionRequest)))
+
+
+class _Remote:
+    """A named actor that is looked up when needed, and again after it died."""
+
+    def __init__(self, name: str, namespace: str) -> None:
+        self._name = name
+        self._namespace = namespace
+        self._lock = threading.Lock()
+        self._handle: ActorHandle | None = None
+
+    def call(self, method: str, argument: object, seconds_max: float) -> bytes:
+        with self._lock:
+            if self._handle is None:
+                self._handle = ray.get_actor(self._name, namespace=self._namespace)
+            handle = self._handle
+        try:
+            return cast("bytes", ray.get(getattr(handle, method).remote(argument), timeout=seconds_max))
+        except RayActorError:
+            with self._lock:
+                self._handle = None
+            raise
+
+
+class RemoteEmbedder:
+    """The embedder actor as an `Embedder`. Texts travel a few at a time, so that a query is not behind a long job."""
+
+    def __init__(self, card: EmbedderCard, namespace: str) -> None:
+        self._card = card
+        self._remote = _Remote(EMBEDDER_NAME, namespace)
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self._card.name
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector."""
+        return self._card.dimension
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """As `Embedder.embed`.
+
+        Raises:
+            EmbedderUnavailableError: the actor did not answer.
+        """
+        parts: list[bytes] = []
+        for start in range(0, len(texts), TEXTS_PER_CALL):
+            try:
+                parts.append(self._remote.call("embed", list(texts[start : start + TEXTS_PER_CALL]), EMBED_SECONDS_MAX))
+            except (RayError, GetTimeoutError, ValueError) as error:  # ValueError: no actor of this name
+                message = f"the embedder does not answer: {error}"
+                raise EmbedderUnavailableError(message) from error
+        return np.frombuffer(b"".join(parts), "<f4").reshape(-1, self.dimension)
+
+
+class RemoteExtractor:
+    """An extraction worker as an `Extractor`."""
+
+    def __init__(self, name: str, namespace: str) -> None:
+        self._remote = _Remote(name, namespace)
+
+    def extract(self, request: ExtractionRequest) -> Extraction:
+        """As `Extractor.extract`.
+
+        Raises:
+            ExtractorUnavailableError: the worker did not answer in time, or failed.
+        """
+        try:
+            answer = self._remote.call("extract", encode(request), request.deadline_seconds)
+        except RayTaskError as error:
+            if isinstance(error.cause, MemorayError):
+                raise error.cause from None
+            message = f"the extractor failed: {error.cause!r}"
+            raise ExtractorUnavailableError(message) from error
+        except (RayError, GetTimeoutError, ValueError) as error:  # ValueError: no actor of this name
+            message = f"the extractor does not answer: {error}"
+            raise ExtractorUnavailableError(message) from error
+        return decode(answer, Extraction)

@@ -1,0 +1,175 @@
+"""The owner of one shard as an actor: opens the shard, hands it requests, and leaves when a newer owner has it.
+
+Bytes in, bytes out: msgpack or JSON of the structs in `memoray.requests`. Errors are raised as `MemorayError`s, which
+cross to the caller whole. Calls that wait in the actor when its process dies end in `ActorUnavailableError` at the
+caller; whether they took effect is learnt by sending the same request again to the next owner.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+import ray
+
+from memoray.actors.models import EmbedderCard, RemoteEmbedder, RemoteExtractor
+from memoray.actors.naming import extractor_name
+from memoray.actors.wire import decode, encode, is_json
+from memoray.config import EngineConfig
+from memoray.engine.shard import Shard
+from memoray.errors import FencedError, MemorayError, ShardUnavailableError
+from memoray.requests import (
+    OperationsRequest,
+    ReadRequest,
+    SearchRequest,
+    ShardStatus,
+    StatusRequest,
+    SubmitRequest,
+)
+from memoray.storage.filesystem import LocalFileSystem
+from memoray.storage.manifest import read_manifest
+
+if TYPE_CHECKING:
+    from memoray.protocols import Extractor
+
+logger = logging.getLogger(__name__)
+
+OPEN_SECONDS_MAX = 60.0
+EXIT_SECONDS = 0.5
+
+
+class SystemClock:
+    """The wall clock."""
+
+    def now(self) -> datetime:
+        """Wall-clock time; aware, UTC."""
+        return datetime.now(UTC)
+
+
+class ShardPlan(msgspec.Struct, frozen=True):
+    """What a shard actor is started with: locations and settings, never state.
+
+    Attributes:
+        store: directory of the store; the same path on every node.
+        shard: number of the shard.
+        shards_count: how many there are.
+        namespace: where the other actors are.
+        card: of the embedder.
+        extractors_count: number of extraction workers; 0: nothing is extracted.
+        retrievers_count: number of retrieval actors; told to clients.
+        config: of the engine.
+    """
+
+    store: str
+    shard: int
+    shards_count: int
+    namespace: str
+    card: EmbedderCard
+    extractors_count: int
+    retrievers_count: int
+    config: EngineConfig
+
+
+class ShardActor:
+    """One shard's only owner. Threaded: many callers wait at the same time and share syncs."""
+
+    def __init__(self, plan: bytes) -> None:
+        """Start opening the shard; never raises for what the files hold. `status` tells how it went."""
+        self._plan = decode(plan, ShardPlan)
+        self._shard: Shard | None = None
+        self._error: MemorayError | None = None
+        self._opened = threading.Event()
+        threading.Thread(target=self._open, name="memoray-open", daemon=True).start()
+
+    def _open(self) -> None:
+        plan = self._plan
+        extractor: Extractor | None = None
+        if plan.extractors_count:
+            extractor = RemoteExtractor(extractor_name(plan.shard % plan.extractors_count), plan.namespace)
+        try:
+            fs = LocalFileSystem()
+            self._shard = Shard(
+                fs,
+                plan.store,
+                read_manifest(fs, plan.store),
+                plan.shard,
+                config=plan.config,
+                clock=SystemClock(),
+                embedder=RemoteEmbedder(plan.card, plan.namespace),
+                extractor=extractor,
+                stopped=self._stopped,
+            )
+        except MemorayError as error:
+            logger.exception("shard %d cannot be opened", plan.shard)
+            self._error = error
+            if isinstance(error, FencedError):
+                self._stopped(error)
+        finally:
+            self._opened.set()
+
+    def _stopped(self, error: MemorayError) -> None:
+        threading.Thread(target=self._leave, args=(error,), name="memoray-leave", daemon=True).start()
+
+    def _leave(self, error: MemorayError) -> None:
+        """End the process once those who wait have been answered."""
+        time.sleep(EXIT_SECONDS)
+        if isinstance(error, FencedError):
+            # An end that Ray does not restart: a fenced owner that came back would claim, and fence the newer one.
+            with contextlib.suppress(ValueError):
+                ray.kill(ray.get_runtime_context().current_actor, no_restart=True)
+        # A log that failed takes no more in this process; the next one opens it afresh.
+        os._exit(1)
+
+    def _owner(self) -> Shard:
+        if not self._opened.wait(OPEN_SECONDS_MAX):
+            message = f"shard {self._plan.shard} is still recovering after {OPEN_SECONDS_MAX:.0f} s"
+            raise ShardUnavailableError(message)
+        if self._shard is None:
+            if self._error is None:
+                message = f"shard {self._plan.shard} could not be opened; its log file says why"
+                raise ShardUnavailableError(message)
+            raise self._error
+        return self._shard
+
+    def describe(self) -> bytes:
+        """`ShardPlan` of this actor: how many shards and retrievers there are, and where the store is."""
+        return encode(self._plan)
+
+    def submit(self, request: bytes) -> bytes:
+        """`SubmitRequest` in, `Receipt` out, once the delta is durable."""
+        return encode(self._owner().submit(decode(request, SubmitRequest)), as_json=is_json(request))
+
+    def apply(self, request: bytes) -> bytes:
+        """`OperationsRequest` in, `OperationsAnswer` out, once the outcomes are durable."""
+        return encode(self._owner().apply(decode(request, OperationsRequest)), as_json=is_json(request))
+
+    def read(self, request: bytes) -> bytes:
+        """`ReadRequest` in, `ReadAnswer` out."""
+        return encode(self._owner().read(decode(request, ReadRequest)), as_json=is_json(request))
+
+    def find(self, request: bytes, query_vector: bytes | None) -> bytes:
+        """`SearchRequest` and the query's vector in, `Found` out: what a retriever makes an answer of."""
+        return encode(self._owner().find(decode(request, SearchRequest), query_vector))
+
+    def status(self, request: bytes) -> bytes:
+        """`StatusRequest` in, `ShardStatus` out; answers for a shard that could not be opened, too."""
+        asked = decode(request, StatusRequest)
+        try:
+            status = self._owner().status(asked)
+        except MemorayError as error:
+            status = ShardStatus(self._plan.shard, "stopped", error=f"{type(error).__name__}: {error}")
+        return encode(status, as_json=is_json(request))
+
+    def pid(self) -> int:
+        """Process id of the owner."""
+        return os.getpid()
+
+    def close(self) -> bool:
+        """End running jobs and close the log; what waits goes on at the next start. False if it took too long."""
+        return self._shard is None or self._shard.close()

@@ -1,0 +1,82 @@
+"""The batch that ends a job: every outcome, the entry events, the vectors, and the cursor. Pure as `apply` is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from memoray.engine.apply import FindCandidates, Rules, apply_operations
+from memoray.engine.decide import Stamp, cursor_of
+from memoray.engine.draft import Draft
+from memoray.entries import EntryId
+from memoray.errors import InternalError
+from memoray.events import AnyEvent, EntriesEmbedded, TurnsEmbedded
+from memoray.messages import TurnId
+
+if TYPE_CHECKING:
+    from memoray.config import EngineConfig
+    from memoray.engine.state import ShardState
+    from memoray.keys import UserKey
+
+
+class JobVectors(msgspec.Struct, frozen=True):
+    """Vectors made for a job: little-endian float32; None where the embedder gave none.
+
+    Attributes:
+        operations: one for each proposed operation.
+        turns: of turns that lacked one.
+        entries: of entries that lacked one, by (id, version).
+    """
+
+    operations: tuple[bytes | None, ...]
+    turns: dict[TurnId, bytes] = {}
+    entries: dict[tuple[EntryId, int], bytes] = {}
+
+
+def decide_job(  # noqa: PLR0913 - the parts of one decision, each a different thing
+    state: ShardState,
+    user: UserKey,
+    job_id: str,
+    vectors: JobVectors,
+    stamp: Stamp,
+    config: EngineConfig,
+    find: FindCandidates,
+    fresh: dict[EntryId, bytes | None],
+) -> tuple[AnyEvent, ...]:
+    """Apply a job's logged proposal and move the cursor; nothing, if a clear has taken the job away meanwhile.
+
+    Raises:
+        InternalError: the job's proposal was not logged first.
+    """
+    before = state.user(user)
+    job = before.job(job_id)
+    if job is None:
+        return ()
+    if job.proposal is None:
+        message = f"job {job_id} of user {user} is to be committed, but its proposal is not in the log"
+        raise InternalError(message)
+    draft = Draft(user, before, stamp, state.log_id, fresh)
+    _emit_vectors(draft, vectors)
+    rules = Rules(
+        job_id=job_id,
+        policy=config.policy,
+        enabled=config.enabled,
+        delta=tuple(turn.id for turn in before.delta_of(job)),
+        known_versions=job.proposal.known_versions,
+    )
+    apply_operations(draft, job.proposal.operations, vectors.operations, rules, find)
+    draft.emit(cursor_of(user, job))
+    return tuple(draft.events)
+
+
+def _emit_vectors(draft: Draft, vectors: JobVectors) -> None:
+    turns = {turn_id: vector for turn_id, vector in vectors.turns.items() if turn_id in draft.state.turns_unembedded}
+    if turns:
+        draft.emit(TurnsEmbedded(draft.user, tuple(turns), tuple(turns.values())))
+    entries = {
+        key: vector for key, vector in vectors.entries.items() if key[0] in draft.state.entries_unembedded
+    }
+    if entries:
+        ids, versions = zip(*entries, strict=True)
+        draft.emit(EntriesEmbedded(draft.user, ids, versions, tuple(entries.values())))

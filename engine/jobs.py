@@ -1,0 +1,153 @@
+"""Runs a shard's jobs: one per user at a time and in order, a bounded number of users side by side.
+
+A job runs in three steps, each safe to repeat: ask the extractor and log its answer; embed what lacks a vector; commit
+one batch with every outcome and the cursor. After a crash the log says which step is next.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Protocol
+
+from memoray.errors import MemorayError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memoray.engine.state import JobState, ShardState
+    from memoray.keys import UserKey
+    from memoray.protocols import Clock
+
+logger = logging.getLogger(__name__)
+
+
+class JobWork(Protocol):
+    """What the runner needs of a shard."""
+
+    def state(self) -> ShardState:
+        """The shard's current state."""
+        ...
+
+    def run_job(self, user: UserKey, job: JobState) -> None:
+        """Run a job to its end.
+
+        Raises:
+            MemorayError: this attempt failed; nothing of it was applied.
+        """
+        ...
+
+    def fail_job(self, user: UserKey, job: JobState, error: str) -> None:
+        """Log a failed attempt."""
+        ...
+
+
+class JobRunner:
+    """Threads that take users with a job that is due, and run the first of it."""
+
+    def __init__(self, work: JobWork, clock: Clock, workers_count: int) -> None:
+        self._work = work
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._ready: deque[UserKey] = deque()
+        self._queued: set[UserKey] = set()
+        self._running: set[UserKey] = set()
+        self._later: list[tuple[float, int, UserKey]] = []
+        self._tie = 0
+        self._is_open = True
+        self._threads = [
+            threading.Thread(target=self._run, name=f"memoray-job-{number}", daemon=True)
+            for number in range(workers_count)
+        ]
+
+    def start(self, users: Iterable[UserKey]) -> None:
+        """Start the threads with the users who have jobs from before."""
+        self.notice(users)
+        for thread in self._threads:
+            thread.start()
+
+    def notice(self, users: Iterable[UserKey]) -> None:
+        """These users may have a job that is due."""
+        with self._changed:
+            for user in users:
+                self._queue(user)
+            self._changed.notify_all()
+
+    def close(self, timeout: float) -> bool:
+        """Let running jobs end and start no more; False if they take longer than `timeout` seconds."""
+        with self._changed:
+            self._is_open = False
+            self._changed.notify_all()
+        deadline = time.monotonic() + timeout
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _queue(self, user: UserKey) -> None:
+        if user not in self._queued and user not in self._running:
+            self._queued.add(user)
+            self._ready.append(user)
+
+    def _run(self) -> None:
+        while (user := self._next()) is not None:
+            try:
+                self._run_first_job(user)
+            except MemorayError as error:
+                # The log refuses: the writer has stopped and the shard with it. The job is in the log, for the next.
+                logger.warning("a job of a shard that stops: %s", error)
+            finally:
+                with self._changed:
+                    self._running.discard(user)
+                    self._queue_if_due(user)
+                    self._changed.notify_all()
+
+    def _next(self) -> UserKey | None:
+        """Wait for a user with work; None when closing."""
+        with self._changed:
+            while self._is_open:
+                now = time.monotonic()
+                while self._later and self._later[0][0] <= now:
+                    self._queue(heapq.heappop(self._later)[2])
+                if self._ready:
+                    user = self._ready.popleft()
+                    self._queued.discard(user)
+                    self._running.add(user)
+                    return user
+                self._changed.wait(max(0.001, self._later[0][0] - now) if self._later else 60.0)
+            return None
+
+    def _run_first_job(self, user: UserKey) -> None:
+        job = first_job(self._work.state(), user)
+        if job is None:
+            return
+        if job.retry_at is not None and job.retry_at > self._clock.now():
+            return
+        try:
+            self._work.run_job(user, job)
+        except MemorayError as error:
+            logger.warning("job %s failed: %s", job.id, error)
+            self._work.fail_job(user, job, f"{type(error).__name__}: {error}")
+        except Exception as error:
+            # The one loop of this thread: a bug in an extractor fails this job visibly, and the others go on.
+            logger.exception("job %s broke", job.id)
+            self._work.fail_job(user, job, f"{type(error).__name__}: {error}")
+
+    def _queue_if_due(self, user: UserKey) -> None:
+        job = first_job(self._work.state(), user)
+        if job is None or not self._is_open:
+            return
+        wait = 0.0 if job.retry_at is None else (job.retry_at - self._clock.now()).total_seconds()
+        if wait <= 0:
+            self._queue(user)
+        else:
+            self._tie += 1
+            heapq.heappush(self._later, (time.monotonic() + wait, self._tie, user))
+
+
+def first_job(state: ShardState, user: UserKey) -> JobState | None:
+    """The job of a user that is next: the first that is not parked."""
+    return next((job for job in state.user(user).jobs if not job.is_parked), None)

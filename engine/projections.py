@@ -1,0 +1,145 @@
+"""Views of the log that answer searches: vectors and keywords of a shard's live entries and turns.
+
+Fed by the writer thread after a batch is durable; searched by any thread. A reader filters every hit against the state
+it holds, so an index may be a moment ahead of or behind that state.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memoray.errors import InternalError
+from memoray.events import (
+    AnyEvent,
+    Batch,
+    DeltaAccepted,
+    EntriesEmbedded,
+    EntryAdded,
+    EntryDeleted,
+    EntryUpdated,
+    TurnsEmbedded,
+    UserCleared,
+)
+from memoray.storage.keywords import KeywordIndex
+from memoray.storage.vectors import VectorIndex
+from memoray.text import index_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from memoray.engine.state import ShardState
+    from memoray.entries import Entry
+    from memoray.keys import UserKey
+    from memoray.messages import Turn
+
+Space = tuple["UserKey", str]
+
+
+def entries_of(user: UserKey) -> Space:
+    """Space of a user's entries in both indexes."""
+    return user, "entries"
+
+
+def turns_of(user: UserKey) -> Space:
+    """Space of a user's turns in both indexes."""
+    return user, "turns"
+
+
+def to_bytes(vector: npt.NDArray[np.float32]) -> bytes:
+    """A vector as it travels in events: little-endian float32."""
+    return vector.astype("<f4", copy=False).tobytes()
+
+
+def from_bytes(vector: bytes) -> npt.NDArray[np.float32]:
+    """The vector that `to_bytes` made these bytes from; float32, shape (d,), read-only."""
+    return np.frombuffer(vector, "<f4")
+
+
+def entry_terms(entry: Entry, language: str) -> list[str]:
+    """What a keyword query can match an entry by."""
+    text = "\n".join((entry.text, *entry.topics, *entry.participants, entry.location))
+    return index_terms(text, language)
+
+
+def turn_terms(turn: Turn, language: str) -> list[str]:
+    """What a keyword query can match a turn by: who spoke, when, and what was said."""
+    when = turn.local_time
+    return index_terms(f"{turn.name or ''} {when.day} {when:%B %Y}\n{turn.text}", language)
+
+
+def turn_text(turn: Turn) -> str:
+    """What the vector of a turn is made of."""
+    return f"{turn.name}: {turn.text}" if turn.name else turn.text
+
+
+class Projections:
+    """The vector index and the keyword index of one shard.
+
+    Attributes:
+        applied_seq: seq of the last event that both have taken in.
+    """
+
+    def __init__(self, dimension: int, language: str) -> None:
+        self.vectors = VectorIndex(dimension)
+        self.keywords = KeywordIndex()
+        self.applied_seq = 0
+        self._language = language
+
+    def apply(self, batch: Batch, state: ShardState) -> None:
+        """Take a durable batch in. `state` is the shard's state after it (or after later ones)."""
+        if batch.first_seq != self.applied_seq + 1:
+            message = f"projections are at seq {self.applied_seq}, the batch starts at {batch.first_seq}"
+            raise InternalError(message)
+        for event in batch.events:
+            self._apply(event, state)
+        self.applied_seq = batch.last_seq
+
+    def _apply(self, event: AnyEvent, state: ShardState) -> None:
+        user = event.user
+        match event:
+            case DeltaAccepted():
+                for turn in event.turns:
+                    self.keywords.add(turns_of(user), turn.id, turn_terms(turn, self._language))
+            case EntryAdded() | EntryUpdated():
+                self._put(user, event.entry, event.vector, state)
+            case EntryDeleted():
+                self._remove(entries_of(user), event.entry_id)
+                for turn_id in event.withdrawn:
+                    self._remove(turns_of(user), turn_id)
+            case UserCleared():
+                for space in (entries_of(user), turns_of(user)):
+                    self.keywords.drop(space)
+                    self.vectors.drop(space)
+            case TurnsEmbedded():
+                self._add_vectors(turns_of(user), event.turn_ids, event.vectors)
+            case EntriesEmbedded():
+                entries = state.user(user).entries
+                current = [
+                    (entry_id, vector)
+                    for entry_id, version, vector in zip(event.entry_ids, event.versions, event.vectors, strict=True)
+                    if (entry := entries.get(entry_id)) is not None and entry.version == version
+                ]
+                self._add_vectors(entries_of(user), [key for key, _ in current], [vector for _, vector in current])
+            case _:
+                pass
+
+    def _put(self, user: UserKey, entry: Entry, vector: bytes | None, state: ShardState) -> None:
+        space = entries_of(user)
+        self.keywords.add(space, entry.id, entry_terms(entry, self._language))
+        if vector is not None:
+            self._add_vectors(space, [entry.id], [vector])
+        elif entry.id in state.user(user).entries_unembedded:
+            # Without a vector of its own the new text must not answer for the old one's.
+            self.vectors.remove(space, entry.id)
+
+    def _add_vectors(self, space: Space, ids: Sequence[str], vectors: Sequence[bytes]) -> None:
+        if ids:
+            self.vectors.add(space, ids, np.stack([from_bytes(vector) for vector in vectors]))
+
+    def _remove(self, space: Space, key: str) -> None:
+        self.keywords.remove(space, key)
+        self.vectors.remove(space, key)

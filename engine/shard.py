@@ -1,0 +1,359 @@
+"""One shard without Ray: a log, the state folded from it, its projections, one writer, and a runner of jobs.
+
+Writes go through the writer's thread; reads run in the caller's thread on the immutable state of the moment.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
+
+from memoray.engine.apply import Rules, apply_operations
+from memoray.engine.candidates import CandidateFinder
+from memoray.engine.decide import (
+    Stamp,
+    Submission,
+    answer_of_repeat,
+    check_operations,
+    check_submit,
+    decide_failure,
+    decide_proposal,
+    decide_submit,
+)
+from memoray.engine.draft import Draft
+from memoray.engine.embedding import embed_texts
+from memoray.engine.finder import find_legs, recent
+from memoray.engine.fold import fold
+from memoray.engine.job import JobVectors, decide_job
+from memoray.engine.jobs import JobRunner
+from memoray.engine.projections import Projections, turn_text
+from memoray.engine.state import JobState, ShardState, empty_state
+from memoray.engine.status import status_of
+from memoray.engine.writer import Decision, Fresh, Writer
+from memoray.errors import InvalidRequestError, MemorayError, OutcomeUnknownError, UnavailableError
+from memoray.events import AnyEvent, Batch, OperationsProposed, Receipt, RequestAnswered
+from memoray.extraction.lookup import lookup_query
+from memoray.keys import shard_of
+from memoray.operations import Add, Operation, Update
+from memoray.protocols import Clock, Embedder, Extraction, ExtractionRequest, Extractor
+from memoray.requests import (
+    OperationsAnswer,
+    OperationsRequest,
+    ReadAnswer,
+    ReadRequest,
+    SearchRequest,
+    ShardStatus,
+    StatusRequest,
+    SubmitRequest,
+)
+from memoray.storage.log import Log
+from memoray.storage.manifest import Manifest, shard_directory
+from memoray.validation import OPERATIONS_COUNT_MAX, as_utc, check_user_key, clean_text, is_blank
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memoray.config import EngineConfig
+    from memoray.keys import UserKey
+    from memoray.messages import Turn
+    from memoray.retrieval.search import Found
+    from memoray.storage.filesystem import FileSystem
+
+logger = logging.getLogger(__name__)
+
+WRITE_SECONDS_MAX = 60.0
+UNEMBEDDED_COUNT_MAX = 1000
+
+T = TypeVar("T")
+
+
+class Shard:
+    """The single owner of one shard's users.
+
+    Every method may be called from any thread. `MemorayError` of the right branch is raised for anything that is
+    not done; a write that returned is durable and visible to every later read.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of a shard, each named at the one place that builds them
+        self,
+        fs: FileSystem,
+        root: str,
+        manifest: Manifest,
+        shard: int,
+        *,
+        config: EngineConfig,
+        clock: Clock,
+        embedder: Embedder,
+        extractor: Extractor | None,
+        stopped: Callable[[MemorayError], None] | None = None,
+    ) -> None:
+        """Claim the shard, recover it, and start its threads.
+
+        Args:
+            fs: where the store is.
+            root: the store's directory.
+            manifest: of the store.
+            shard: number of the shard, from 0.
+            config: bounds and defaults.
+            clock: source of recorded times.
+            embedder: its dimension must be the manifest's.
+            extractor: None: turns are kept and searchable, nothing is extracted.
+            stopped: called once, in the writer's thread, when the shard stops taking writes because of an error.
+
+        Raises:
+            FencedError: another owner claimed the shard while it was opening.
+            CorruptionError: the log is damaged.
+            StorageUnavailableError: the file system refuses.
+        """
+        self.number = shard
+        self.config = config
+        self._manifest = manifest
+        self._clock = clock
+        self._embedder = embedder
+        self._extractor = extractor
+        self._stopped = stopped
+        self._log = Log.open(fs, shard_directory(root, shard), shard=shard, owner=manifest.cluster_id, clock=clock)
+        self.projections = Projections(manifest.embedder_dimension, config.language)
+        state = self._recover()
+        self._find = CandidateFinder(self.projections, config.language)
+        self._runner = JobRunner(self, clock, config.extraction_workers_count)
+        self._writer = Writer(
+            self._log,
+            state,
+            self._publish,
+            writes_waiting_max=config.writes_waiting_max,
+            group_writes_max=config.group_writes_max,
+            stopped=self._on_stopped,
+        )
+        self._runner.start([user for user, known in state.users.items() if known.jobs])
+
+    def _on_stopped(self, error: MemorayError) -> None:
+        self._runner.close(0.0)
+        if self._stopped is not None:
+            self._stopped(error)
+
+    def _recover(self) -> ShardState:
+        state = empty_state(
+            f"{self._manifest.store_id}/{self.number}",
+            requests_count_max=self._manifest.requests_remembered_count_max,
+            requests_age_seconds_max=self._manifest.requests_remembered_age_seconds_max,
+        )
+        for batch in self._log.recovered:
+            state = fold(state, batch)
+            self.projections.apply(batch, state)
+        self.projections.keywords.commit()
+        return state
+
+    def _publish(self, state: ShardState, batches: Sequence[Batch]) -> None:
+        for batch in batches:
+            self.projections.apply(batch, state)
+        if self.projections.keywords.tail_count > self.config.tail_documents_max:
+            self.projections.keywords.commit()
+        users = {event.user for batch in batches for event in batch.events}
+        self._runner.notice([user for user in users if state.user(user).jobs])
+
+    # --- writes ---
+
+    def submit(self, request: SubmitRequest) -> Receipt:
+        """Accept new messages of a session; returns once they are durable and searchable by keyword.
+
+        Raises:
+            InvalidRequestError: the request is wrong, or for a user of another shard.
+            BusyError: a bound was reached; nothing was accepted.
+            OutcomeUnknownError: ask again with the same request id.
+        """
+        self._check_home(request.user)
+        submission = check_submit(request)
+
+        def decide(state: ShardState, stamp: Stamp, _fresh: Fresh) -> tuple[Sequence[AnyEvent], Receipt]:
+            return decide_submit(state, submission, stamp, self.config)
+
+        return self._write(decide, request.request_id)
+
+    def apply(self, request: OperationsRequest) -> OperationsAnswer:
+        """Apply a caller's own operations in one batch; they are not reconciled.
+
+        Raises:
+            InvalidRequestError: the request is wrong as a whole; a single bad operation is refused in its outcome.
+            BusyError: a bound was reached; nothing was accepted.
+            OutcomeUnknownError: ask again with the same request id.
+        """
+        self._check_home(request.user)
+        request_key, body = check_operations(request)
+        if len(request.operations) > OPERATIONS_COUNT_MAX:
+            hint = f"{len(request.operations)} operations in one request; at most {OPERATIONS_COUNT_MAX}, split them"
+            raise InvalidRequestError(hint)
+        repeat = answer_of_repeat(self.state(), request.user, request_key, body)
+        if repeat is not None:
+            return OperationsAnswer(repeat.outcomes, repeat.seq)
+        vectors = self._embed([_text_of(operation) for operation in request.operations])
+
+        def decide(state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], OperationsAnswer]:
+            known = answer_of_repeat(state, request.user, request_key, body)
+            if known is not None:
+                return (), OperationsAnswer(known.outcomes, known.seq)
+            if request.deadline is not None and as_utc(request.deadline) < stamp.recorded_at:
+                message = f"the deadline {request.deadline} has passed; nothing was done"
+                raise UnavailableError(message)
+            user_fresh = fresh.setdefault(request.user, {})
+            draft = Draft(request.user, state.user(request.user), stamp, state.log_id, user_fresh)
+            outcomes = apply_operations(draft, request.operations, vectors, Rules(), None)
+            answer = OperationsAnswer(outcomes, draft.seq)
+            draft.emit(RequestAnswered(request.user, request_key, body, None, outcomes))
+            return draft.events, answer
+
+        return self._write(decide, request.request_id)
+
+    # --- reads ---
+
+    def state(self) -> ShardState:
+        """The state of the moment: immutable, as of the last durable batch."""
+        return self._writer.state
+
+    def read(self, request: ReadRequest) -> ReadAnswer:
+        """The most recently updated entries of a user, and the messages they come from."""
+        self._check_home(request.user)
+        return recent(self.state(), check_user_key(request.user), request.limit)
+
+    def find(self, request: SearchRequest, query_vector: bytes | None) -> Found:
+        """All legs that a search needs, filtered and unfiltered, from one moment of the shard."""
+        self._check_home(request.user)
+        check_user_key(request.user)
+        return find_legs(self.state(), self.projections, request, query_vector, self.config.language)
+
+    def status(self, request: StatusRequest) -> ShardStatus:
+        """How the shard is; with a user, how that user's sessions and jobs are."""
+        failure = self._writer.failure
+        return replace(
+            status_of(self.state(), self.number, request.user),
+            state="serving" if failure is None else "stopped",
+            error="" if failure is None else str(failure),
+            epoch=self._log.epoch,
+            cut_bytes=self._log.report.cut_bytes,
+        )
+
+    @property
+    def failure(self) -> MemorayError | None:
+        """Why the shard takes no more writes, if it does not."""
+        return self._writer.failure
+
+    def close(self, timeout: float = 40.0) -> bool:
+        """End running jobs, then the writer, then the log. Waiting jobs are in the log and go on at the next open.
+
+        Returns:
+            False if something was still running after `timeout` seconds.
+        """
+        deadline = time.monotonic() + timeout
+        is_idle = self._runner.close(timeout)
+        return self._writer.close(max(0.1, deadline - time.monotonic())) and is_idle
+
+    # --- jobs: called by the runner ---
+
+    def run_job(self, user: UserKey, job: JobState) -> None:
+        """Run a job from the step that the log says is next; raises `MemorayError` when the attempt failed."""
+        if job.proposal is None:
+            self._propose(user, job)
+        state = self.state().user(user)
+        logged = state.job(job.id)
+        if logged is None or logged.proposal is None:
+            return  # cleared meanwhile
+        vectors = self._job_vectors(user, logged.proposal.operations)
+
+        def decide(state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
+            user_fresh = fresh.setdefault(user, {})
+            return decide_job(state, user, job.id, vectors, stamp, self.config, self._find, user_fresh), None
+
+        self._write(decide)
+
+    def fail_job(self, user: UserKey, job: JobState, error: str) -> None:
+        """Log a failed attempt."""
+
+        def decide(state: ShardState, stamp: Stamp, _fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
+            return decide_failure(state, user, job, error, stamp, self.config), None
+
+        self._write(decide)
+
+    def _propose(self, user: UserKey, job: JobState) -> None:
+        delta = self.state().user(user).delta_of(job)
+        started = time.monotonic()
+        extraction, known_versions = Extraction((), "none"), dict[str, int]()
+        if self._extractor is not None and delta:
+            request = self._extraction_request(user, job, delta)
+            extraction = self._extractor.extract(request)
+            known_versions = {entry.id: entry.version for entry in request.known}
+        proposal = OperationsProposed(
+            user,
+            job.id,
+            extraction.operations,
+            extraction.model,
+            extraction.prompt_version,
+            extraction.input_tokens,
+            extraction.output_tokens,
+            int((time.monotonic() - started) * 1000),
+            known_versions,
+        )
+
+        def decide(state: ShardState, _stamp: Stamp, _fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
+            return decide_proposal(state, proposal), None
+
+        self._write(decide)
+
+    def _extraction_request(self, user: UserKey, job: JobState, delta: tuple[Turn, ...]) -> ExtractionRequest:
+        query = lookup_query(delta)
+        vector = self._embed([query])[0]
+        limit = self.config.known_entries_max
+        search = SearchRequest(user, query, limit=limit, turns=False)
+        found = find_legs(self.state(), self.projections, search, vector, self.config.language)
+        return ExtractionRequest(
+            user=user,
+            session_id=job.session_id,
+            turns=delta,
+            known=tuple(found.entries.values())[:limit],
+            reference_time=delta[-1].timestamp,
+            deadline_seconds=self.config.job_seconds_max,
+        )
+
+    def _job_vectors(self, user: UserKey, operations: tuple[Operation, ...]) -> JobVectors:
+        state = self.state().user(user)
+        turns = [state.turns[key] for key in islice(state.turns_unembedded, UNEMBEDDED_COUNT_MAX)]
+        entries = [state.entries[key] for key in islice(state.entries_unembedded, UNEMBEDDED_COUNT_MAX)]
+        texts = [_text_of(operation) for operation in operations]
+        texts += [turn_text(turn) for turn in turns] + [entry.text for entry in entries]
+        vectors = self._embed(texts)
+        of_turns = vectors[len(operations) : len(operations) + len(turns)]
+        of_entries = vectors[len(operations) + len(turns) :]
+        return JobVectors(
+            operations=tuple(vectors[: len(operations)]),
+            turns={turn.id: vector for turn, vector in zip(turns, of_turns, strict=True) if vector is not None},
+            entries={
+                (entry.id, entry.version): vector
+                for entry, vector in zip(entries, of_entries, strict=True)
+                if vector is not None
+            },
+        )
+
+    def _embed(self, texts: Sequence[str | None]) -> list[bytes | None]:
+        return embed_texts(self._embedder, texts, self.projections.vectors)
+
+    def _write(self, decide: Decision[T], request_id: str | None = None) -> T:
+        try:
+            return self._writer.write(decide, request_id=request_id).result(WRITE_SECONDS_MAX)
+        except TimeoutError:
+            hint = f"the log did not answer within {WRITE_SECONDS_MAX:.0f} s; ask again with the same request id"
+            raise OutcomeUnknownError(hint, request_id=request_id or "") from None
+
+    def _check_home(self, user: UserKey) -> None:
+        home = shard_of(user, self._manifest.shards_count)
+        if home != self.number:
+            hint = f"user {user} belongs to shard {home}, this is shard {self.number}; ask the actor of shard {home}"
+            raise InvalidRequestError(hint)
+
+
+def _text_of(operation: Operation) -> str | None:
+    """The text that a vector is needed of; a text that will be refused needs none."""
+    text = operation.text if isinstance(operation, Add | Update) else None
+    return None if text is None or is_blank(text) else clean_text(text)

@@ -1,0 +1,226 @@
+"""The one thread that changes a shard: decide, append, sync once for all that wait, fold, publish, answer.
+
+The order is fixed: nobody is answered, and nothing is visible to a reader, before it is durable and no newer owner has
+claimed the shard.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from memoray.engine.decide import Stamp
+from memoray.engine.fold import fold
+from memoray.errors import (
+    BusyError,
+    InternalError,
+    InvalidRequestError,
+    MemorayError,
+    OutcomeUnknownError,
+    StorageUnavailableError,
+)
+from memoray.events import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memoray.engine.state import ShardState
+    from memoray.entries import EntryId
+    from memoray.events import AnyEvent
+    from memoray.keys import UserKey
+    from memoray.storage.log import Log
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Fresh = dict["UserKey", dict["EntryId", bytes | None]]
+
+
+class Decision(Protocol[T]):
+    """What a caller hands to the writer: called in its thread with the state, the stamp, and the group's new vectors.
+
+    Returns events, perhaps none, and the answer to give once they are durable.
+    """
+
+    def __call__(self, state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], T]:
+        """Decide."""
+        ...
+
+
+class _Write:
+    def __init__(self, decide: Decision[object], request_id: str | None) -> None:
+        self.decide = decide
+        self.request_id = request_id
+        self.future: Future[object] = Future()
+        self.answer: object = None
+
+
+class Writer:
+    """Owns the log, and the only one who replaces `state`.
+
+    Attributes:
+        state: the shard's state as of the last durable batch. Immutable; replaced as a whole.
+        failure: why the writer stopped for good, if it did.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        state: ShardState,
+        publish: Callable[[ShardState, Sequence[Batch]], None],
+        *,
+        writes_waiting_max: int,
+        group_writes_max: int,
+        stopped: Callable[[MemorayError], None],
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            log: open, with `state` folded from it.
+            state: where to go on from.
+            publish: called in the writer's thread after each sync, before any answer, with the new state and the
+                batches that made it. It brings the projections up to date.
+            writes_waiting_max: bound of the queue.
+            group_writes_max: writes that share one sync at most.
+            stopped: called once in the writer's thread when it stops because of an error.
+        """
+        self.state = state
+        self.failure: MemorayError | None = None
+        self._log = log
+        self._publish = publish
+        self._stopped = stopped
+        self._group_writes_max = group_writes_max
+        self._queue: queue.Queue[_Write | None] = queue.Queue(writes_waiting_max)
+        self._thread = threading.Thread(target=self._run, name="memoray-writer", daemon=True)
+        self._thread.start()
+
+    def write(self, decide: Decision[T], *, request_id: str | None = None) -> Future[T]:
+        """Queue a decision.
+
+        Args:
+            decide: see `Decision`. A `MemorayError` that it raises goes to the future, and nothing is written.
+            request_id: named in the error if the outcome cannot be known.
+
+        Returns:
+            A future of the answer; done when the events are durable and visible.
+
+        Raises:
+            BusyError: too many writes wait.
+            MemorayError: the writer has stopped; the error that stopped it.
+        """
+        if self.failure is not None:
+            raise self.failure
+        item = _Write(decide, request_id)
+        try:
+            self._queue.put_nowait(item)
+        except queue.Full:
+            message = f"{self._queue.maxsize} writes wait for this shard's log; nothing was accepted"
+            raise BusyError(message, retry_after=0.1) from None
+        if self.failure is not None:  # it stopped in between and may have emptied its queue before this item came
+            self._fail_waiting()
+        return item.future  # type: ignore[return-value]  # the writer sets exactly what `decide` returned
+
+    def close(self, timeout: float) -> bool:
+        """Finish what waits, close the log and end the thread; False if it takes longer than `timeout` seconds."""
+        if self.failure is None:
+            self._queue.put(None, timeout=timeout)
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        is_open = True
+        while is_open and self.failure is None:
+            group: list[_Write] = []
+            item = self._queue.get()
+            while item is not None:
+                group.append(item)
+                if len(group) >= self._group_writes_max:
+                    break
+                try:
+                    item = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+            is_open = item is not None
+            if group:
+                self._write_group(group)
+        self._log.close()
+        if self.failure is None:
+            self.failure = StorageUnavailableError("the shard is closed")
+        self._fail_waiting()
+
+    def _write_group(self, group: list[_Write]) -> None:
+        state, batches, decided = self.state, list[Batch](), list[_Write]()
+        fresh: Fresh = {}
+        try:
+            for item in group:
+                events = self._decide(item, state, fresh)
+                if events is None:
+                    continue
+                if events:
+                    try:
+                        batch = self._log.append(events)
+                    except InvalidRequestError as error:  # too large for a record; nothing was appended
+                        item.future.set_exception(error)
+                        continue
+                    batches.append(batch)
+                    decided.append(item)
+                    state = fold(state, batch)
+                else:
+                    decided.append(item)
+            if batches:
+                self._log.commit()
+                self._publish(state, batches)
+        except MemorayError as error:
+            self._stop(error, decided)
+        except Exception as error:
+            # The one loop of this thread: whatever broke, the state in memory may no longer be the log's.
+            logger.exception("the writer broke")
+            self._stop(InternalError(f"{type(error).__name__}: {error}"), decided)
+        else:
+            self.state = state
+            for item in decided:
+                item.future.set_result(item.answer)
+
+    def _decide(self, item: _Write, state: ShardState, fresh: Fresh) -> Sequence[AnyEvent] | None:
+        """The events of one decision; None if it refused or broke, which harms nobody else in the group."""
+        stamp = Stamp(self._log.next_seq, self._log.stamp().recorded_at)
+        try:
+            events, item.answer = item.decide(state, stamp, fresh)
+        except MemorayError as error:
+            item.future.set_exception(error)
+        except Exception as error:
+            logger.exception("a decision broke; nothing of it was written")
+            item.future.set_exception(InternalError(f"{type(error).__name__}: {error}"))
+        else:
+            return events
+        return None
+
+    def _stop(self, error: MemorayError, unanswered: list[_Write]) -> None:
+        logger.error("the shard takes no more writes: %s", error)
+        self.failure = error
+        for item in unanswered:
+            item.future.set_exception(_unknown(item, error))
+        self._stopped(error)
+
+    def _fail_waiting(self) -> None:
+        while True:
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                return
+            if item is not None and self.failure is not None:
+                item.future.set_exception(self.failure)
+
+
+def _unknown(item: _Write, error: MemorayError) -> MemorayError:
+    """What to tell someone whose write was under way: only asking again, of the next owner, can tell."""
+    if item.request_id is None:
+        return error
+    return OutcomeUnknownError(
+        f"{error}; ask again with request id {item.request_id!r} to learn what became of it",
+        request_id=item.request_id,
+    )
