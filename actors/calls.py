@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import ray
 from ray.exceptions import (
@@ -34,7 +34,7 @@ class Caller:
 
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
-        self._handles: dict[str, ActorHandle] = {}
+        self._handles: dict[str, ActorHandle[Any]] = {}
         self._lock = threading.Lock()
 
     def call(
@@ -81,7 +81,7 @@ class Caller:
             time.sleep(pause * (0.5 + random.random() / 2))  # noqa: S311 - jitter, so that callers don't come back as one
             wait = min(wait * 2, WAIT_SECONDS_MAX)
 
-    def _handle(self, name: str) -> ActorHandle:
+    def _handle(self, name: str) -> ActorHandle[Any]:
         with self._lock:
             handle = self._handles.get(name)
         if handle is None:

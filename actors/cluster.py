@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import secrets
 import time
 from pathlib import Path
@@ -121,14 +122,15 @@ class Cluster:
         names += [extractor_name(number) for number in range(self._extractors_count())]
         names += [retriever_name(number) for number in range(self.config.retrievers_count)]
         shards = [shard_name(number) for number in range(self.config.shards_count)]
-        closing = [handle.close.remote() for name in shards if (handle := self._find(name)) is not None]
-        ray.wait(closing, num_returns=len(closing), timeout=timeout) if closing else None
+        closing: list[Any] = [handle.close.remote() for name in shards if (handle := self._find(name)) is not None]
+        if closing:
+            ray.wait(closing, num_returns=len(closing), timeout=timeout)
         for name in (*shards, *names):
             handle = self._find(name)
             if handle is not None:
                 ray.kill(handle, no_restart=True)
 
-    def _find(self, name: str) -> ActorHandle | None:
+    def _find(self, name: str) -> ActorHandle[Any] | None:
         try:
             return ray.get_actor(name, namespace=self.config.namespace)
         except ValueError:
@@ -149,7 +151,7 @@ class Cluster:
             cluster_id=secrets.token_hex(8),
             embedder_name=card.name,
             embedder_dimension=card.dimension,
-            embedder_fingerprint=card.fingerprint,
+            embedder_fingerprint=base64.b64encode(card.fingerprint).decode(),
             requests_remembered_count_max=self.config.engine.requests_count_max,
             requests_remembered_age_seconds_max=self.config.engine.requests_age_seconds_max,
         )
@@ -165,7 +167,7 @@ class Cluster:
             raise InvalidRequestError(message)
         return manifest
 
-    def _shard(self, shard: int, card: bytes) -> ActorHandle:
+    def _shard(self, shard: int, card: bytes) -> ActorHandle[Any]:
         plan = ShardPlan(
             store=str(Path(self.config.store).absolute()),
             shard=shard,
@@ -188,17 +190,19 @@ class Cluster:
             scheduling_strategy="SPREAD",
         )
 
-    def _actor(self, cls: type[object], name: str, role: str, *arguments: object, **options: Any) -> ActorHandle:  # noqa: ANN401 - Ray's own options
+    def _actor(self, cls: type[object], name: str, role: str, *arguments: object, **options: Any) -> ActorHandle[Any]:  # noqa: ANN401 - Ray's own options
         selector = {"label_selector": {"memoray-role": role}} if _has_label(role) else {}
-        remote = ray.remote(num_cpus=0, max_restarts=-1, enable_task_events=False)(cls)
-        placed = remote.options(
+        placed = ray.remote(cls).options(
+            num_cpus=0,
+            max_restarts=-1,
+            enable_task_events=False,
             name=name,
             namespace=self.config.namespace,
             lifetime="detached",
             get_if_exists=True,
             **{**selector, **options},
         )
-        return cast("ActorHandle", placed.remote(*arguments))
+        return cast("ActorHandle[Any]", placed.remote(*arguments))
 
     def _wait(self, reply: object, name: str, role: str, deadline: float) -> bytes:
         try:
@@ -213,4 +217,5 @@ class Cluster:
 
 def _has_label(role: str) -> bool:
     """Whether any node is labelled for a role; on a laptop none is, and actors go anywhere."""
-    return any(node["Alive"] and node.get("Labels", {}).get("memoray-role") == role for node in ray.nodes())
+    nodes = cast("list[dict[str, Any]]", ray.nodes())  # type: ignore[no-untyped-call]  # Ray's own
+    return any(node["Alive"] and node.get("Labels", {}).get("memoray-role") == role for node in nodes)

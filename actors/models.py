@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import numpy as np
@@ -104,7 +104,7 @@ class _Remote:
         self._name = name
         self._namespace = namespace
         self._lock = threading.Lock()
-        self._handle: ActorHandle | None = None
+        self._handle: ActorHandle[Any] | None = None
 
     def call(self, method: str, argument: object, seconds_max: float) -> bytes:
         with self._lock:

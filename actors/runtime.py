@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from typing import Any
@@ -56,4 +57,4 @@ def stop_ray() -> None:
 def _init(**settings: Any) -> None:  # noqa: ANN401 - Ray's own settings
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        ray.init(log_to_driver=False, logging_level="ERROR", configure_logging=False, **settings)
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **settings)

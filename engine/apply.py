@@ -138,7 +138,7 @@ def _add(draft: Draft, add: Add, vector: bytes | None, rules: Rules, find: FindC
         return _cite(draft, draft.state.entries[known], add, "already known, word for word")
     if find is None:
         return _put_new(draft, add, vector, (), rules)
-    verdict = reconcile(add, find(draft, add, vector), policy=rules.policy, enabled=rules.enabled)
+    verdict: Keep | Repeat | Revise = reconcile(add, find(draft, add, vector), policy=rules.policy, enabled=rules.enabled)
     match verdict:
         case Keep():
             return _put_new(draft, add, vector, verdict.related, rules)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from memoray.engine.projections import entries_of, from_bytes
+from memoray.entries import EntryId
 from memoray.extraction.reconcile import Candidate
 from memoray.text import index_terms, jaccard, word_set
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from memoray.engine.draft import Draft
     from memoray.engine.projections import Projections
     from memoray.operations import Add
@@ -44,16 +46,16 @@ class CandidateFinder:
         found.sort(key=lambda item: (item[0], item[1], item[2].entry.id))
         return [candidate for _, _, candidate in found[:CANDIDATES_COUNT_MAX]]
 
-    def _near(self, draft: Draft, add: Add, query: np.ndarray | None) -> list[str]:
+    def _near(self, draft: Draft, add: Add, query: npt.NDArray[np.float32] | None) -> list[EntryId]:
         space = entries_of(draft.user)
         ids: dict[str, None] = dict.fromkeys(draft.fresh)
         if query is not None:
             ids.update(dict.fromkeys(self._projections.vectors.search(space, query, LEG_DEPTH)[0]))
         terms = index_terms(add.text, self._language)
         ids.update(dict.fromkeys(self._projections.keywords.search(space, terms, LEG_DEPTH)[0]))
-        return list(ids)
+        return [EntryId(key) for key in ids]
 
-    def _cosine(self, draft: Draft, entry_id: str, query: np.ndarray) -> float:
+    def _cosine(self, draft: Draft, entry_id: EntryId, query: npt.NDArray[np.float32]) -> float:
         if entry_id in draft.fresh:
             fresh = draft.fresh[entry_id]
             return 0.0 if fresh is None else float(from_bytes(fresh) @ query)

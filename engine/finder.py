@@ -103,13 +103,13 @@ class _Search:
         legs: list[Leg] = []
         if self._request.entries:
             live = self._known.entries
-            allowed = None if is_open else [key for key, entry in live.items() if admits_entry(entry, filters)]
-            legs += self._pair("entry", entries_of(self._request.user), allowed, live.__contains__)
+            entry_ids = None if is_open else [key for key, entry in live.items() if admits_entry(entry, filters)]
+            legs += self._pair("entry", entries_of(self._request.user), entry_ids, live.__contains__)
         if self._request.turns:
             turns, withdrawn = self._known.turns, self._known.withdrawn
-            allowed = None if is_open else [key for key, turn in turns.items() if admits_turn(turn, filters)]
+            turn_ids = None if is_open else [key for key, turn in turns.items() if admits_turn(turn, filters)]
             legs += self._pair(
-                "turn", turns_of(self._request.user), allowed, lambda key: key in turns and key not in withdrawn
+                "turn", turns_of(self._request.user), turn_ids, lambda key: key in turns and key not in withdrawn
             )
         return tuple(legs)
 

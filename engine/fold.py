@@ -82,7 +82,7 @@ def _load(user: UserState | None) -> tuple[int, int]:
     return len(live), sum(job.bytes_count for job in live)
 
 
-def fold_user(user: UserState, event: AnyEvent, seq: int, recorded_at: datetime) -> UserState:  # noqa: C901, PLR0911, PLR0912 - one arm for each event, nothing else
+def fold_user(user: UserState, event: AnyEvent, seq: int, recorded_at: datetime) -> UserState:  # noqa: C901, PLR0911 - one arm for each event, nothing else
     """One user's state after one of their events."""
     match event:
         case DeltaAccepted():
@@ -119,17 +119,19 @@ def fold_user(user: UserState, event: AnyEvent, seq: int, recorded_at: datetime)
 
 
 def _remember(window: Window, event: RequestAnswered, seq: int, recorded_at: datetime) -> Window:
-    answers = window.answers.insert(
-        event.request, Answered(event.body, seq, recorded_at, event.receipt, event.outcomes)
-    )
-    order = window.order.enqueue(event.request)
+    answer = Answered(event.body, seq, recorded_at, event.receipt, event.outcomes)
+    answers = window.answers.insert(event.request, answer)
+    order = window.order.insert(window.last + 1, event.request)
+    first = window.first
     while True:
-        oldest = answers[order.peek()]
+        oldest = answers[order[first]]
         age = (recorded_at - oldest.recorded_at).total_seconds()
         if len(answers) <= window.count_max and age <= window.age_seconds_max:
-            return Window(window.count_max, window.age_seconds_max, answers, order)
-        answers = answers.remove(order.peek())
-        order = order.dequeue()
+            break
+        answers = answers.remove(order[first])
+        order = order.remove(first)
+        first += 1
+    return replace(window, answers=answers, order=order, first=first, last=window.last + 1)
 
 
 def _accept(user: UserState, event: DeltaAccepted, recorded_at: datetime) -> UserState:

@@ -16,7 +16,6 @@ from memoray.engine.apply import Rules, apply_operations
 from memoray.engine.candidates import CandidateFinder
 from memoray.engine.decide import (
     Stamp,
-    Submission,
     answer_of_repeat,
     check_operations,
     check_submit,
@@ -33,7 +32,7 @@ from memoray.engine.jobs import JobRunner
 from memoray.engine.projections import Projections, turn_text
 from memoray.engine.state import JobState, ShardState, empty_state
 from memoray.engine.status import status_of
-from memoray.engine.writer import Decision, Fresh, Writer
+from memoray.engine.writer import Decide, Fresh, Writer
 from memoray.errors import InvalidRequestError, MemorayError, OutcomeUnknownError, UnavailableError
 from memoray.events import AnyEvent, Batch, OperationsProposed, Receipt, RequestAnswered
 from memoray.extraction.lookup import lookup_query
@@ -339,7 +338,7 @@ class Shard:
     def _embed(self, texts: Sequence[str | None]) -> list[bytes | None]:
         return embed_texts(self._embedder, texts, self.projections.vectors)
 
-    def _write(self, decide: Decision[T], request_id: str | None = None) -> T:
+    def _write(self, decide: Decide[T], request_id: str | None = None) -> T:
         try:
             return self._writer.write(decide, request_id=request_id).result(WRITE_SECONDS_MAX)
         except TimeoutError:

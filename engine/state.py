@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import msgspec
-from rpds import HashTrieMap, Queue
+from rpds import HashTrieMap
 
 from memoray.entries import Entry, EntryId
 from memoray.events import OperationsProposed, Receipt
@@ -113,12 +113,18 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """Remembered requests, bounded by count and age; the oldest leave first."""
+    """Remembered requests, bounded by count and age; the oldest leave first.
+
+    Attributes:
+        order: request hashes by number of arrival, from `first` to `last`.
+    """
 
     count_max: int
     age_seconds_max: float
     answers: HashTrieMap[bytes, Answered] = HashTrieMap()
-    order: Queue[bytes] = Queue()
+    order: HashTrieMap[int, bytes] = HashTrieMap()
+    first: int = 1
+    last: int = 0
 
 
 class ShardState(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memoray.requests import JobStatus, SessionStatus, ShardStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from memoray.engine.state import JobState, ShardState, UserState
     from memoray.keys import UserKey
@@ -36,7 +36,7 @@ def status_of(state: ShardState, shard: int, user: UserKey | None) -> ShardStatu
     )
 
 
-def _jobs(users: Iterator[tuple[UserKey, UserState]]) -> Iterator[JobStatus]:
+def _jobs(users: Iterable[tuple[UserKey, UserState]]) -> Iterator[JobStatus]:
     for user, known in users:
         for job in known.jobs:
             yield _job(user, job)

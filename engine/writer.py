@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoray.engine.decide import Stamp
 from memoray.engine.fold import fold
@@ -40,23 +40,17 @@ T = TypeVar("T")
 Fresh = dict["UserKey", dict["EntryId", bytes | None]]
 
 
-class Decision(Protocol[T]):
-    """What a caller hands to the writer: called in its thread with the state, the stamp, and the group's new vectors.
-
-    Returns events, perhaps none, and the answer to give once they are durable.
-    """
-
-    def __call__(self, state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], T]:
-        """Decide."""
-        ...
+# What a caller hands to the writer: called in its thread with the state, the stamp and the group's new vectors; gives
+# events, perhaps none, and the answer to give once they are durable.
+Decide = Callable[["ShardState", "Stamp", "Fresh"], "tuple[Sequence[AnyEvent], T]"]
 
 
 class _Write:
-    def __init__(self, decide: Decision[object], request_id: str | None) -> None:
+    def __init__(self, decide: Decide[Any], request_id: str | None) -> None:
         self.decide = decide
         self.request_id = request_id
-        self.future: Future[object] = Future()
-        self.answer: object = None
+        self.future: Future[Any] = Future()
+        self.answer: Any = None
 
 
 class Writer:
@@ -98,11 +92,11 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="memoray-writer", daemon=True)
         self._thread.start()
 
-    def write(self, decide: Decision[T], *, request_id: str | None = None) -> Future[T]:
+    def write(self, decide: Decide[T], *, request_id: str | None = None) -> Future[T]:
         """Queue a decision.
 
         Args:
-            decide: see `Decision`. A `MemorayError` that it raises goes to the future, and nothing is written.
+            decide: see `Decide`. A `MemorayError` that it raises goes to the future, and nothing is written.
             request_id: named in the error if the outcome cannot be known.
 
         Returns:
@@ -122,7 +116,7 @@ class Writer:
             raise BusyError(message, retry_after=0.1) from None
         if self.failure is not None:  # it stopped in between and may have emptied its queue before this item came
             self._fail_waiting()
-        return item.future  # type: ignore[return-value]  # the writer sets exactly what `decide` returned
+        return item.future
 
     def close(self, timeout: float) -> bool:
         """Finish what waits, close the log and end the thread; False if it takes longer than `timeout` seconds."""
