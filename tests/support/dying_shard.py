@@ -4,8 +4,9 @@
 
 Points: `extract` (asked to extract, nothing proposed yet), `propose` (proposal logged, before the job's batch is
 decided), `write` and `half-write` (before and in the middle of a write to the log), `sync` (after a write, before its
-sync), `synced` (after a sync, before anybody is answered), `never`. The process kills itself with SIGKILL at the
-NUMBER-th time it gets there. Each receipt is printed as a line; with `never` the last line is a JSON summary.
+sync), `synced` (after a sync, before anybody is answered), `never`, and `slowly`, which is `never` with a pause before
+each step, for kills from outside. The process kills itself with SIGKILL at the
+NUMBER-th time it gets there. Each receipt is printed as a line; at its end the last line is a JSON summary.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ import json
 import os
 import signal
 import sys
+import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
 
 from memoray.engine.checker import violations
 from memoray.keys import UserKey
@@ -25,6 +31,7 @@ from memoray.storage.filesystem import AppendFile, LocalFileSystem
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.shards import ScriptedExtractor, ShardBench
 
+PAUSE_SECONDS = 0.02
 WORDS = (
     "anchor basil cedar dune ember fjord glacier harbour island jasmine kelp lantern meadow nectar orchard "
     "pebble quartz river saffron tundra umber valley willow yarrow zenith"
@@ -98,21 +105,27 @@ class DyingExtractor(ScriptedExtractor):
     def __init__(self, reaper: Reaper) -> None:
         super().__init__()
         self._reaper = reaper
+        self.is_answered = False
+        self.pause = 0.0
 
     def extract(self, request: ExtractionRequest) -> Extraction:
         self._reaper.pass_by("extract")
+        time.sleep(self.pause)
+        self.is_answered = True
         return super().extract(request)
 
 
 class DyingEmbedder(FakeEmbedder):
-    """Dies when asked for a job's vectors: several texts at once, after its proposal was logged."""
+    """Dies when asked for a job's vectors: the first call after the extractor's answer, which is in the log by then."""
 
-    def __init__(self, reaper: Reaper) -> None:
+    def __init__(self, reaper: Reaper, extractor: DyingExtractor) -> None:
         super().__init__()
         self._reaper = reaper
+        self._extractor = extractor
 
-    def embed(self, texts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201 - as FakeEmbedder
-        if len(texts) > 1:
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        if self._extractor.is_answered:
+            self._extractor.is_answered = False
             self._reaper.pass_by("propose")
         return super().embed(texts)
 
@@ -127,15 +140,18 @@ class SystemClock:
 def main(store: str, point: str, number: str) -> None:
     """Submit everything, again and again the same, and let the jobs run."""
     reaper = Reaper(point, int(number))
+    extractor = DyingExtractor(reaper)
+    extractor.pause = PAUSE_SECONDS if point == "slowly" else 0.0
     bench = ShardBench(
         DyingFileSystem(reaper),
         root=store,
         clock=SystemClock(),
-        embedder=DyingEmbedder(reaper),
-        extractor=DyingExtractor(reaper),
+        embedder=DyingEmbedder(reaper, extractor),
+        extractor=extractor,
     )
     for index, word in enumerate(WORDS):
         user = USERS[index % len(USERS)]
+        time.sleep(extractor.pause)
         message = Message("user", f"The crate is labelled {word}", id=f"message-{index}")
         receipt = bench.shard.submit(SubmitRequest(user, f"session-{index % 2}", (message,), f"request-{index}"))
         sys.stdout.write(f"ack {index} {receipt.status} {receipt.seq}\n")

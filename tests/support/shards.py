@@ -84,7 +84,7 @@ class ShardBench:
                 cluster_id="cluster",
                 embedder_name=self.embedder.name,
                 embedder_dimension=self.embedder.dimension,
-                embedder_fingerprint=b"",
+                embedder_fingerprint="",
             ),
         )
         self.shard = self.open()
