@@ -36,7 +36,7 @@ from memoray.requests import (
     StatusRequest,
     SubmitRequest,
 )
-from memoray.validation import LIMIT_MAX, clean_text, normalise_operation
+from memoray.validation import check_search, clean_text, normalise_operation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -209,12 +209,9 @@ class Client:
         explain: bool = False,
     ) -> SearchAnswer:
         """The memories and messages that matter for a query, best first; options as in `SearchRequest`."""
-        if not 1 <= limit <= LIMIT_MAX:
-            message = f"limit {limit}; give 1 to {LIMIT_MAX}"
-            raise InvalidRequestError(message)
         request = SearchRequest(
             user,
-            clean_text(query),
+            query,
             limit=limit,
             filters=Filters(
                 kind=None if kind is None else Kind(kind),
@@ -230,7 +227,7 @@ class Client:
             order_by_event_time=order_by_event_time,
             explain=explain,
         )
-        return decode(self._ask_retriever("search", encode(request)), SearchAnswer)
+        return decode(self._ask_retriever("search", encode(check_search(request))), SearchAnswer)
 
     def preload(self, user: UserKey, query: str = "", *, limit: int = 10, playbook: str | None = None) -> PreloadAnswer:
         """A block of memories for a prompt: 0 none, -1 all, N the ones that fit the current user message best."""

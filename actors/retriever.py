@@ -19,7 +19,7 @@ from memoray.keys import shard_of
 from memoray.requests import PreloadRequest, ReadAnswer, ReadRequest, SearchAnswer, SearchRequest
 from memoray.retrieval.preload import preload
 from memoray.retrieval.search import Found, answer
-from memoray.validation import check_user_key, clean_text, is_blank
+from memoray.validation import check_search, check_user_key, clean_text, is_blank
 
 if TYPE_CHECKING:
     from memoray.entries import Entry
@@ -57,8 +57,8 @@ class RetrievalActor:
         return encode(made, as_json=is_json(request))
 
     def _search(self, request: SearchRequest) -> SearchAnswer:
-        check_user_key(request.user)
-        vector = self._query_vector(clean_text(request.query))
+        request = check_search(request)
+        vector = self._query_vector(request.query)
         found = self._caller.call(
             shard_name(shard_of(request.user, self._shards_count)),
             "find",

@@ -243,6 +243,7 @@ def _turn(session_id: str, position: int, turn_id: TurnId, item: KeptMessage, st
         role=item.message.role,
         text=item.text,
         timestamp=stamp.recorded_at if moment is None else as_utc(moment),
+        recorded_at=stamp.recorded_at,
         utc_offset_minutes=0 if offset is None else int(offset.total_seconds() // 60),
         name=item.message.name,
         message_id=item.message.id,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from memoray.engine.projections import entries_of, from_bytes, turns_of
+from memoray.entries import EntryId
+from memoray.messages import TurnId
 from memoray.requests import Filters, ReadAnswer, Source
 from memoray.retrieval.filters import admits_entry, admits_turn
 from memoray.retrieval.fusion import Leg
@@ -65,8 +67,8 @@ def find_legs(
     falls_back = request.filters.kind is not None and request.kind_fallback is not False
     wider = search.legs(_any_kind(request.filters)) if falls_back else ()
     ids = {key for leg in (*legs, *wider) for key in leg.ids}
-    entries = {key: entry for key in ids if (entry := known.entries.get(key)) is not None}
-    turns = {key: turn for key in ids if (turn := known.turns.get(key)) is not None}
+    entries = {key: entry for key in ids if (entry := known.entries.get(EntryId(key))) is not None}
+    turns = {key: turn for key in ids if (turn := known.turns.get(TurnId(key))) is not None}
     return Found(
         legs=legs,
         fallback_legs=wider,

@@ -51,7 +51,7 @@ from memoray.requests import (
 )
 from memoray.storage.log import Log
 from memoray.storage.manifest import Manifest, shard_directory
-from memoray.validation import OPERATIONS_COUNT_MAX, as_utc, check_user_key, clean_text, is_blank
+from memoray.validation import OPERATIONS_COUNT_MAX, as_utc, check_search, check_user_key, clean_text, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -221,8 +221,8 @@ class Shard:
     def find(self, request: SearchRequest, query_vector: bytes | None) -> Found:
         """All legs that a search needs, filtered and unfiltered, from one moment of the shard."""
         self._check_home(request.user)
-        check_user_key(request.user)
-        return find_legs(self.state(), self.projections, request, query_vector, self.config.language)
+        checked = check_search(request)
+        return find_legs(self.state(), self.projections, checked, query_vector, self.config.language)
 
     def status(self, request: StatusRequest) -> ShardStatus:
         """How the shard is; with a user, how that user's sessions and jobs are."""

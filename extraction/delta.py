@@ -10,15 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memoray.errors import InvalidRequestError
+from memoray.marks import BLOCK_BEGINS, BLOCK_ENDS
 from memoray.validation import check_id, clean_text, is_blank
 
 if TYPE_CHECKING:
     from memoray.messages import Message
 
 MESSAGE_BYTES_MAX = 1024 * 1024
-
-BLOCK_BEGINS = "PRELOADED_USER_MEMORIES BEGINS"
-BLOCK_ENDS = "PRELOADED_USER_MEMORIES ENDS"
 
 
 def kept_text(message: Message, position: int) -> tuple[str, str | None]:

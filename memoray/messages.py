@@ -42,6 +42,7 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
         role: `user` or `assistant`.
         text: as given, with NUL stripped and lone surrogates replaced by U+FFFD.
         timestamp: when it was said; aware, UTC.
+        recorded_at: when it was accepted; aware, UTC.
         utc_offset_minutes: offset of the zone that the caller gave the timestamp in; day words resolve in that zone.
         name: who spoke, if the caller said.
         message_id: the caller's id of the message, if any.
@@ -53,6 +54,7 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
     role: str
     text: str
     timestamp: datetime
+    recorded_at: datetime
     utc_offset_minutes: int = 0
     name: str | None = None
     message_id: str | None = None

@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from memoray.errors import InvalidRequestError
 from memoray.operations import Add, Clear, Delete, Operation, Update
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memoray.keys import UserKey
+    from memoray.requests import Filters, SearchRequest
 
 TEXT_BYTES_MAX = 64 * 1024
 ID_BYTES_MAX = 512
@@ -150,6 +153,39 @@ def normalise_location(location: str) -> str:
     """
     trimmed = clean_text(location).strip()
     return check_id("location", trimmed) if trimmed else ""
+
+
+def check_search(request: SearchRequest) -> SearchRequest:
+    """A search as it is run: user key and numbers checked, query cleaned, times in UTC.
+
+    Raises:
+        InvalidRequestError: the user key cannot be, the limit is not 1 to 1,000, or `rrf_k` or a weight is below 0.
+    """
+    check_user_key(request.user)
+    if not 1 <= request.limit <= LIMIT_MAX:
+        message = f"limit {request.limit}; give 1 to {LIMIT_MAX}"
+        raise InvalidRequestError(message)
+    if not request.rrf_k >= 0:
+        message = f"rrf_k {request.rrf_k}; give 0 or more, 60 is usual"
+        raise InvalidRequestError(message)
+    for leg, weight in (request.weights or {}).items():
+        if not 0 <= weight < float("inf"):
+            message = f"weight {weight} of leg {leg!r}; give 0 or more"
+            raise InvalidRequestError(message)
+    return replace(request, query=clean_text(request.query), filters=_utc_filters(request.filters))
+
+
+def _utc_filters(filters: Filters) -> Filters:
+    def utc(moment: datetime | None) -> datetime | None:
+        return None if moment is None else as_utc(moment)
+
+    return replace(
+        filters,
+        event_after=utc(filters.event_after),
+        event_before=utc(filters.event_before),
+        recorded_after=utc(filters.recorded_after),
+        recorded_before=utc(filters.recorded_before),
+    )
 
 
 def normalise_operation(operation: Operation) -> Operation:

@@ -145,7 +145,7 @@ def test_an_added_entry_is_found_at_once_and_a_deleted_one_never(build: Build) -
 
 
 def test_deleting_a_memory_withdraws_the_message_that_supports_no_other(build: Build) -> None:
-    bench = build(extractor=ScriptedExtractor(lambda r: [Add(f"{t.text} {n}", sources=(t.id,)) for t in r.turns for n in "ab"]))
+    bench = build(extractor=ScriptedExtractor(lambda r: [Add(x, sources=(r.turns[0].id,)) for x in ("Likes birds", "Chose it in May")]))
     bench.submit("the code word is heron")
     bench.settle()
     first, second = bench.shard.state().user(ANA).entries

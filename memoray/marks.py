@@ -1,0 +1,7 @@
+"""The lines between which memories stand in a prompt: written by preload, recognised when they come back in a message."""
+
+from __future__ import annotations
+
+BLOCK_MARK = "PRELOADED_USER_MEMORIES"
+BLOCK_BEGINS = f"{BLOCK_MARK} BEGINS"
+BLOCK_ENDS = f"{BLOCK_MARK} ENDS"

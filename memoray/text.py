@@ -1,0 +1,208 @@
+"""Text analysis: one function for writing, querying, Jaccard and dedupe, so that they can never disagree.
+
+Normalisation is NFKC and case fold with invisible characters (bidi and zero-width controls, soft hyphens, variation
+selectors) taken out. Tokens are words, numbers and runs of scripts that are written without spaces; a run is indexed as
+overlapping pairs of characters. Stop words are dropped, unless a text has nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+import unicodedata
+
+import msgspec
+import Stemmer
+
+from memoray.errors import InvalidRequestError
+
+STOP_WORDS = frozenset(
+    "a an the and or of in on to for with is are am be been being was were this that these those".split()
+)
+
+NEGATIONS = frozenset(
+    "not no never none neither nor nobody nothing nowhere without cannot cant wont dont doesnt didnt isnt arent wasnt "
+    "werent hasnt havent hadnt shouldnt wouldnt couldnt mustnt neednt aint".split()
+)
+UNSPACED_NEGATION = re.compile("不再|不是|没有|沒有|从未|從未|从不|從不|不|没|沒|无|無|未|别|別")
+
+# Scripts written without spaces between words: Thai and Lao, Tibetan, Myanmar, Khmer, kana, Han (with its extensions
+# and compatibility forms). Hangul is spaced, but its words carry particles, so it gets pairs beside the whole word.
+_UNSPACED = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+_HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+
+# A number keeps what makes it another number: points, colons, slashes and dashes between digits, a leading v of a
+# version, a suffix such as -rc1. A word keeps inner apostrophes here and loses them below, and a trailing ++ or #.
+_TOKEN = re.compile(
+    rf"""
+    (?P<unspaced>[{_UNSPACED}]+)
+  | (?P<number>(?:(?<![^\W_])v)?\d+(?:[.:/,\-]\d+)*(?:-(?:rc|alpha|beta|pre)[.\-]?\d*)?%?)
+  | (?P<word>
+        \.net\b
+      | [^\W\d_{_UNSPACED}]
+        (?:[^\W_{_UNSPACED}]|['\u2019](?=[^\W\d_])|[\u0300-\u036f])*
+        (?:\+\+|\#)?
+    )
+    """,
+    re.VERBOSE,
+)
+
+
+class Token(msgspec.Struct, frozen=True):
+    """One token of a text.
+
+    Attributes:
+        text: folded.
+        script: `word`, `number` or `unspaced`.
+        start: offset in the normalised text.
+        is_capitalised: written with a capital first letter.
+        is_first: first token of its sentence, where a capital says nothing.
+    """
+
+    text: str
+    script: str
+    start: int
+    is_capitalised: bool = False
+    is_first: bool = False
+
+
+def normalise(text: str) -> str:
+    """NFKC without invisible characters; case kept."""
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+
+
+def fold(text: str) -> str:
+    """Text as it is compared: `normalise`d and case-folded. Idempotent."""
+    # Case folding can undo the composition and leave a combining dot above an i (Turkish), which nobody types.
+    folded = unicodedata.normalize("NFKC", normalise(text).casefold()).replace("i\u0307", "i")
+    return _INVISIBLE.sub("", folded)
+
+
+_POSSESSIVE = re.compile("['\u2019]s$")
+_SENTENCE_ENDS = frozenset(".!?\u2026\u3002\uff01\uff1f\n")
+
+
+def tokens(text: str) -> list[Token]:
+    """Tokens of a text, in order, with repeats."""
+    shown = normalise(text)
+    found: list[Token] = []
+    is_first, position = True, 0
+    # Matched on a lower-cased copy of the same length, so that offsets and capitals can be read off the original.
+    lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in shown)
+    for match in _TOKEN.finditer(lowered):
+        gap = shown[position : match.start()]
+        is_first = is_first or any(char in _SENTENCE_ENDS for char in gap)
+        script = str(match.lastgroup)
+        word = _POSSESSIVE.sub("", fold(match.group())).replace("'", "").replace("\u2019", "")
+        if word:
+            is_capitalised = script == "word" and shown[match.start()].isupper()
+            found.append(Token(word, script, match.start(), is_capitalised, is_first))
+            is_first = False
+        position = match.end()
+    return found
+
+
+@functools.cache
+def _stemmers() -> threading.local:
+    return threading.local()
+
+
+def stems(words: list[str], language: str = "english") -> list[str]:
+    """Stems of folded words, one for each. A stemmer is not safe to share between threads, so each has its own."""
+    stemmers = _stemmers()
+    stemmer = getattr(stemmers, language, None)
+    if stemmer is None:
+        if language not in Stemmer.algorithms():
+            message = f"no stemmer for language {language!r}; there are: {', '.join(sorted(Stemmer.algorithms()))}"
+            raise InvalidRequestError(message)
+        stemmer = Stemmer.Stemmer(language)
+        setattr(stemmers, language, stemmer)
+    return list(stemmer.stemWords(words))
+
+
+def _pairs(run: str) -> list[str]:
+    return [run] if len(run) == 1 else [run[start : start + 2] for start in range(len(run) - 1)]
+
+
+_HANGUL_WORD = re.compile(f"^[{_HANGUL}]{{2,}}$")
+
+
+def index_terms(text: str, language: str = "english") -> list[str]:
+    """Terms that a text is indexed and queried by, in order, with repeats.
+
+    Words are stemmed; numbers are whole; runs of unspaced scripts are overlapping pairs; Hangul words are both. Stop
+    words are dropped unless there is nothing else.
+
+    Raises:
+        InvalidRequestError: there is no stemmer for the language; the message lists those there are.
+    """
+    found = tokens(text)
+    kept = [token for token in found if token.text not in STOP_WORDS] or found
+    words = [token.text for token in kept if token.script == "word"]
+    stemmed = iter(stems(words, language))
+    terms: list[str] = []
+    for token in kept:
+        if token.script == "word":
+            terms.append(next(stemmed))
+            if _HANGUL_WORD.match(token.text):
+                terms += _pairs(token.text)
+        elif token.script == "number":
+            terms.append(bare_number(token.text))
+        else:
+            terms += _pairs(token.text)
+    return terms
+
+
+def bare_number(number: str) -> str:
+    """A number as a term: a version with and without its v, and a number with thousands commas and without, are one term."""
+    bare = number.removeprefix("v")
+    return bare.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?%?", bare) else bare
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Words of a text for Jaccard and dedupe: unstemmed, numbers included, unspaced runs as pairs."""
+    found = tokens(text)
+    kept = [token for token in found if token.text not in STOP_WORDS] or found
+    words: set[str] = set()
+    for token in kept:
+        if token.script == "unspaced":
+            words.update(_pairs(token.text))
+        else:
+            words.add(bare_number(token.text) if token.script == "number" else token.text)
+    return frozenset(words)
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Size of the intersection over size of the union, 0 to 1; 0 for two empty sets."""
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0
+
+
+class Guard(msgspec.Struct, frozen=True):
+    """What must be equal for two texts to be called repeats of each other, however many words they share."""
+
+    numbers: tuple[str, ...]
+    negations_count: int
+
+
+def guard_of(text: str) -> Guard:
+    """The numbers of a text, sorted, and how often something is denied."""
+    numbers: list[str] = []
+    negations = 0
+    for token in tokens(text):
+        if token.script == "number":
+            numbers.append(bare_number(token.text))
+        elif token.script == "unspaced":
+            negations += len(UNSPACED_NEGATION.findall(token.text))
+        else:
+            negations += token.text in NEGATIONS
+    return Guard(tuple(sorted(numbers)), negations)

@@ -1,0 +1,68 @@
+"""Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009), with a weight for each leg. Pure."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from memoray.requests import LegShare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+RRF_K = 60.0
+
+# Keyword legs weigh more than vector legs: over raw turns BM25 alone finds far more evidence than the embedder alone,
+# and equal weights hurt where one leg is much the better one.
+DEFAULT_WEIGHTS: Mapping[str, float] = {
+    "entry_keyword": 1.5,
+    "entry_vector": 1.0,
+    "turn_keyword": 1.5,
+    "turn_vector": 1.0,
+}
+
+
+class Leg(msgspec.Struct, frozen=True):
+    """One ranked list: ids best first, and the leg's own score of each, for `explain` only."""
+
+    name: str
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+
+class Fused(msgspec.Struct, frozen=True):
+    """An id with its fused score, and each leg's share in it, by leg name."""
+
+    id: str
+    score: float
+    shares: tuple[LegShare, ...]
+
+
+def fuse(legs: Sequence[Leg], *, k: float = RRF_K, weights: Mapping[str, float] | None = None) -> list[Fused]:
+    """Sum `weight / (k + rank)` over the legs that have an id; ranks count from 1.
+
+    An id that a leg holds twice counts at its better rank only. The order of the legs changes nothing, down to the last
+    bit of every score.
+
+    Args:
+        legs: any number.
+        k: how little the top of a leg counts for more than its middle; not below 0.
+        weights: by leg name; a leg without one weighs as in `DEFAULT_WEIGHTS`, or 1.
+
+    Returns:
+        Every id of every leg, by score, best first, then by id.
+    """
+    chosen = {**DEFAULT_WEIGHTS, **(weights or {})}
+    shares: dict[str, list[LegShare]] = {}
+    for leg in sorted(legs, key=lambda leg: leg.name):
+        weight = chosen.get(leg.name, 1.0)
+        ranked: set[str] = set()
+        for rank, (key, raw) in enumerate(zip(leg.ids, leg.scores, strict=True), 1):
+            if key not in ranked:
+                ranked.add(key)
+                shares.setdefault(key, []).append(LegShare(leg.name, rank, raw, weight, weight / (k + rank)))
+    fused = [Fused(key, math.fsum(part.share for part in parts), tuple(parts)) for key, parts in shares.items()]
+    fused.sort(key=lambda item: (-item.score, item.id))
+    return fused
