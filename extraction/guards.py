@@ -169,8 +169,8 @@ def dates_conflict(one: Facets, other: Facets) -> bool:
 
 
 def differ_only_in_values(one: Facets, other: Facets) -> bool:
-    """Whether the texts are the same but for numbers or negations."""
-    if one.names != other.names or one.rest != other.rest:
+    """Whether the texts say the same of something, but for numbers or negations."""
+    if one.names != other.names or one.rest != other.rest or not (one.names or one.rest):
         return False
     return one.numbers != other.numbers or one.negations != other.negations
 

@@ -1,0 +1,115 @@
+"""The keyword index beside its definition."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import pytest
+
+from memoray.storage.keywords import KeywordIndex
+from tests.support.naive_indexes import NaiveKeywords
+
+WORDS = [f"w{number}" for number in range(30)]
+
+
+def assert_same(found: tuple[list[str], list[float]], expected: tuple[list[str], list[float]]) -> None:
+    assert found[1] == pytest.approx(expected[1], rel=1e-9)
+    by_score = dict(zip(*expected, strict=True))
+    assert all(by_score[key] == pytest.approx(score) for key, score in zip(*found, strict=True) if key in by_score)
+    assert len(set(found[0])) == len(found[0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_searches_equal_the_definition_through_commits_replacements_and_removals(seed: int) -> None:
+    chance = random.Random(seed)
+    real, naive = KeywordIndex(), NaiveKeywords()
+    for step in range(300):
+        space, key = chance.choice(("s", "t")), f"k{chance.randrange(60)}"
+        choice = chance.random()
+        if choice < 0.25:
+            real.remove(space, key)
+            naive.remove(space, key)
+        elif choice < 0.26:
+            real.drop(space)
+            naive.drop(space)
+        else:
+            terms = chance.choices(WORDS, k=chance.randint(1, 12))
+            real.add(space, key, terms)
+            naive.add(space, key, terms)
+        if step % 37 == 0:
+            real.commit()
+        if step % 10 == 0:
+            query = chance.choices(WORDS, k=3)
+            for allowed in (None, {f"k{number}" for number in range(0, 60, 2)}, set[str]()):
+                assert_same(real.search(space, query, 100, allowed), naive.search(space, query, 100, allowed))
+
+
+def test_a_commit_changes_no_answer() -> None:
+    index = KeywordIndex()
+    for number in range(50):
+        index.add("s", f"k{number:02}", [WORDS[number % 7], WORDS[number % 5], "all"])
+    before = index.search("s", ["all", WORDS[3]], 50)
+    assert index.tail_count == 50
+    index.commit()
+    assert index.tail_count == 0
+    assert index.search("s", ["all", WORDS[3]], 50) == before
+
+
+def test_a_documents_score_does_not_depend_on_other_spaces_or_on_what_is_gone() -> None:
+    alone, crowded = KeywordIndex(), KeywordIndex()
+    for number in range(200):
+        crowded.add("other", f"k{number}", ["tea", "tea", "coffee"])
+        crowded.add("s", f"gone{number}", ["tea"])
+    crowded.commit()
+    for number in range(200):
+        crowded.remove("s", f"gone{number}")
+    for index in (alone, crowded):
+        index.add("s", "a", ["tea", "green"])
+        index.add("s", "b", ["coffee"])
+    crowded.commit()
+    assert crowded.search("s", ["tea"], 10) == alone.search("s", ["tea"], 10)
+
+
+@pytest.mark.parametrize("term", ["", "\x1f", "1\x1fa", "a b", "\u4e2d", "x" * 70_000, "\ud800", "AND", "a:b*", "\0"])
+def test_any_string_is_a_term(term: str) -> None:
+    index = KeywordIndex()
+    index.add("s", "a", [term, "plain"])
+    index.add("t", "b", ["plain"])
+    for _ in range(2):
+        assert index.search("s", [term], 5)[0] == ["a"]
+        assert index.search("t", [term], 5)[0] == []
+        index.commit()
+
+
+def test_no_query_terms_no_documents_and_no_space() -> None:
+    index = KeywordIndex()
+    assert index.search("s", ["a"], 5) == ([], [])
+    index.add("s", "a", [])
+    assert index.search("s", [], 5) == ([], [])
+    assert index.search("s", ["a"], 5) == ([], [])
+    assert index.ids("s") == {"a"}
+
+
+def test_readers_beside_commits_always_find_what_is_there() -> None:
+    index = KeywordIndex()
+    index.add("s", "stays", ["anchor"])
+    is_done = threading.Event()
+    wrong: list[object] = []
+
+    def read() -> None:
+        while not is_done.is_set():
+            found = index.search("s", ["anchor"], 5)[0]
+            if found != ["stays"]:
+                wrong.append(found)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for number in range(40):
+        index.add("s", f"k{number}", ["other", WORDS[number % 7]])
+        index.commit()
+    is_done.set()
+    for reader in readers:
+        reader.join()
+    assert not wrong
