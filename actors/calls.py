@@ -1,4 +1,4 @@
-"""Calls to named actors that may be restarting: the same bytes are sent again until they are answered or it is too late.
+"""Calls to named actors that may be restarting: the same bytes are sent again until answered, or until it is too late.
 
 Sending again is harmless because writes carry a request id and reads change nothing.
 """
@@ -38,7 +38,13 @@ class Caller:
         self._lock = threading.Lock()
 
     def call(
-        self, name: str, method: str, arguments: tuple[object, ...], *, seconds_max: float, request_id: str | None = None
+        self,
+        name: str,
+        method: str,
+        arguments: tuple[object, ...],
+        *,
+        seconds_max: float,
+        request_id: str | None = None,
     ) -> bytes:
         """Call an actor's method until it answers.
 

@@ -17,7 +17,7 @@ from memoray.actors.naming import NAMESPACE, retriever_name, shard_name
 from memoray.actors.runtime import join_ray
 from memoray.actors.shard import ShardPlan
 from memoray.actors.wire import decode, encode
-from memoray.entries import Entry, EntryId, Kind, Precision
+from memoray.entries import EntryId, Kind, Precision
 from memoray.errors import InvalidRequestError, UnavailableError
 from memoray.events import Receipt
 from memoray.keys import UserKey, shard_of
@@ -107,12 +107,13 @@ class Client:
         Raises:
             InvalidRequestError: the transcript diverges from what is known of the session; says where.
         """
-        return self._submit(SubmitRequest(user, session_id, _cleaned(messages), request_id or _new_id(), True))
+        request = SubmitRequest(user, session_id, _cleaned(messages), request_id or _new_id(), whole_session=True)
+        return self._submit(request)
 
     def _submit(self, request: SubmitRequest) -> Receipt:
         return decode(self._write(request.user, "submit", request, request.request_id), Receipt)
 
-    def add(  # noqa: PLR0913 - the fields of an entry
+    def add(
         self,
         user: UserKey,
         text: str,
@@ -126,12 +127,10 @@ class Client:
         request_id: str | None = None,
     ) -> Outcome:
         """Remember a text as it is, without reconciling; saying exactly the same again is a `duplicate`."""
-        operation = Add(
-            text, Kind(kind), tuple(topics), event_time, event_precision, tuple(participants), location
-        )
+        operation = Add(text, Kind(kind), tuple(topics), event_time, event_precision, tuple(participants), location)
         return self.apply(user, [operation], request_id=request_id)[0]
 
-    def update(  # noqa: PLR0913 - the fields of an entry
+    def update(
         self,
         user: UserKey,
         entry_id: str,
@@ -190,7 +189,7 @@ class Client:
             raise InvalidRequestError(message)
         return decode(self._read(user, "read", ReadRequest(user, limit)), ReadAnswer)
 
-    def search(  # noqa: PLR0913 - the options of a search
+    def search(
         self,
         user: UserKey,
         query: str,
@@ -239,9 +238,7 @@ class Client:
         shards = range(self._plan.shards_count) if user is None else (shard_of(user, self._plan.shards_count),)
         request = encode(StatusRequest(user))
         return tuple(
-            decode(
-                self._caller.call(shard_name(shard), "status", (request,), seconds_max=self._timeout), ShardStatus
-            )
+            decode(self._caller.call(shard_name(shard), "status", (request,), seconds_max=self._timeout), ShardStatus)
             for shard in shards
         )
 

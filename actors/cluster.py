@@ -161,7 +161,7 @@ class Cluster:
             raise InvalidRequestError(message)
         if (manifest.embedder_name, manifest.embedder_dimension) != (card.name, card.dimension):
             message = (
-                f"{store} was made with embedder {manifest.embedder_name!r} of dimension {manifest.embedder_dimension}; "
+                f"{store} was made with embedder {manifest.embedder_name!r}, dimension {manifest.embedder_dimension}; "
                 f"{card.name!r} of dimension {card.dimension} would mix vectors; start it with the same embedder"
             )
             raise InvalidRequestError(message)

@@ -1,4 +1,4 @@
-"""The leaf actors, which need no owner and call nobody: extraction workers and the embedder; and how others call them."""
+"""The leaf actors, which need no owner and call nobody: extraction workers and the embedder; and how to call them."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class RetrievalActor:
         return encode(self._search(decode(request, SearchRequest)), as_json=is_json(request))
 
     def preload(self, request: bytes) -> bytes:
-        """`PreloadRequest` in, `PreloadAnswer` out: memories for a prompt, or nothing; never an error of the store's."""
+        """`PreloadRequest` in, `PreloadAnswer` out: memories for a prompt, or none where the store does not answer."""
         asked = decode(request, PreloadRequest)
         check_user_key(asked.user)
         made = preload(

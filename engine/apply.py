@@ -12,7 +12,6 @@ import msgspec
 from msgspec.structs import replace
 
 from memoray.config import ALL_OPERATIONS, UpdatePolicy
-from memoray.engine.draft import Draft
 from memoray.entries import Entry, EntryId, Precision, identity_of, identity_of_entry
 from memoray.errors import InvalidRequestError
 from memoray.events import (
@@ -31,6 +30,8 @@ from memoray.validation import OPERATIONS_COUNT_MAX, normalise_operation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from memoray.engine.draft import Draft
 
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -99,7 +100,7 @@ def apply_operations(
     return tuple(outcomes)
 
 
-def _apply(  # noqa: PLR0913 - each argument is a different thing
+def _apply(
     draft: Draft, index: int, proposed: Operation, vector: bytes | None, rules: Rules, find: FindCandidates | None
 ) -> Outcome:
     if index >= OPERATIONS_COUNT_MAX:
@@ -131,14 +132,14 @@ def _with_sources(operation: Operation, rules: Rules) -> Operation:
 
 
 def _add(draft: Draft, add: Add, vector: bytes | None, rules: Rules, find: FindCandidates | None) -> Outcome:
-    known = draft.state.identities.get(
-        identity_of(add.text, add.kind, add.event_time, add.participants, add.location)
-    )
+    known = draft.state.identities.get(identity_of(add.text, add.kind, add.event_time, add.participants, add.location))
     if known is not None:
         return _cite(draft, draft.state.entries[known], add, "already known, word for word")
     if find is None:
         return _put_new(draft, add, vector, (), rules)
-    verdict: Keep | Repeat | Revise = reconcile(add, find(draft, add, vector), policy=rules.policy, enabled=rules.enabled)
+    verdict: Keep | Repeat | Revise = reconcile(
+        add, find(draft, add, vector), policy=rules.policy, enabled=rules.enabled
+    )
     match verdict:
         case Keep():
             return _put_new(draft, add, vector, verdict.related, rules)
@@ -160,9 +161,7 @@ def _cite(draft: Draft, entry: Entry, add: Add, reason: str) -> Outcome:
     return _duplicate(reason, entry)
 
 
-def _put_new(
-    draft: Draft, add: Add, vector: bytes | None, related: tuple[EntryId, ...], rules: Rules
-) -> Outcome:
+def _put_new(draft: Draft, add: Add, vector: bytes | None, related: tuple[EntryId, ...], rules: Rules) -> Outcome:
     entry = Entry(
         id=draft.next_entry_id(),
         text=add.text,
@@ -184,9 +183,7 @@ def _put_new(
     return _applied("add", "new" if not related else "new, beside a similar one", entry)
 
 
-def _update(
-    draft: Draft, update: Update, vector: bytes | None, rules: Rules, find: FindCandidates | None
-) -> Outcome:
+def _update(draft: Draft, update: Update, vector: bytes | None, rules: Rules, find: FindCandidates | None) -> Outcome:
     entry = draft.state.entries.get(update.entry_id)
     if entry is None:
         if update.entry_id in draft.state.retired:
@@ -221,9 +218,7 @@ def _as_add(update: Update, entry: Entry | None) -> Add:
     )
 
 
-def _revise(  # noqa: PLR0913 - each argument is a different thing
-    draft: Draft, entry: Entry, update: Update, vector: bytes | None, reason: str, rules: Rules
-) -> Outcome:
+def _revise(draft: Draft, entry: Entry, update: Update, vector: bytes | None, reason: str, rules: Rules) -> Outcome:
     sources = entry.sources + tuple(turn_id for turn_id in update.sources if turn_id not in entry.sources)
     changed = _as_add(update, entry)
     precision = entry.event_precision
@@ -246,9 +241,7 @@ def _revise(  # noqa: PLR0913 - each argument is a different thing
     other = draft.state.identities.get(identity_of_entry(new))
     if other is not None and other != entry.id:
         return _refused(f"entry {other} says this already", entry.id)
-    new = replace(
-        new, sources=sources, version=entry.version + 1, updated_at=draft.recorded_at, seq=draft.seq
-    )
+    new = replace(new, sources=sources, version=entry.version + 1, updated_at=draft.recorded_at, seq=draft.seq)
     draft.emit(EntryUpdated(draft.user, new, None if new.text == entry.text else vector, rules.job_id))
     return _applied("update", reason, new)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ def _log(batches: Sequence[Batch]) -> Iterator[str]:
         if batch.first_seq != expected:
             yield f"batch starts at seq {batch.first_seq}, expected {expected}"
         expected = batch.last_seq + 1
-    for before, after in zip(batches, batches[1:], strict=False):
+    for before, after in itertools.pairwise(batches):
         if after.recorded_at < before.recorded_at:
             yield f"recorded time goes back at seq {after.first_seq}"
 
@@ -61,7 +62,7 @@ def _replay(batches: Sequence[Batch], state: ShardState) -> Iterator[str]:
         yield f"folding the log again gives another state; users that differ: {differing[:3]}"
 
 
-def _outcomes(batches: Sequence[Batch], state: ShardState) -> Iterator[str]:
+def _outcomes(batches: Sequence[Batch], state: ShardState) -> Iterator[str]:  # noqa: C901 - one look at each event
     proposed: dict[str, tuple[UserKey, int]] = {}
     decided: Counter[tuple[str, int]] = Counter()
     for batch in batches:
@@ -91,9 +92,7 @@ def _outcomes(batches: Sequence[Batch], state: ShardState) -> Iterator[str]:
 
 
 def _ids(batches: Sequence[Batch]) -> Iterator[str]:
-    added = Counter(
-        event.entry.id for batch in batches for event in batch.events if isinstance(event, EntryAdded)
-    )
+    added = Counter(event.entry.id for batch in batches for event in batch.events if isinstance(event, EntryAdded))
     yield from (f"entry id {entry_id} was given out {count} times" for entry_id, count in added.items() if count > 1)
 
 

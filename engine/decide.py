@@ -25,13 +25,14 @@ from memoray.events import (
 )
 from memoray.extraction.delta import kept_text
 from memoray.messages import Message, Turn, TurnId
+from memoray.requests import SubmitRequest
 from memoray.validation import MESSAGES_COUNT_MAX, as_utc, check_id, check_user_key
 
 if TYPE_CHECKING:
     from memoray.config import EngineConfig
     from memoray.engine.state import Answered
     from memoray.keys import UserKey
-    from memoray.requests import OperationsRequest, SubmitRequest
+    from memoray.requests import OperationsRequest
 
 SUBMIT_BYTES_MAX = 16 * 1024 * 1024
 
@@ -211,9 +212,7 @@ def _counts(user: UserState, session: SessionState) -> dict[tuple[str, str], int
     return counts
 
 
-def _beyond_known(
-    user: UserState, session: SessionState, kept: tuple[KeptMessage, ...]
-) -> tuple[KeptMessage, ...]:
+def _beyond_known(user: UserState, session: SessionState, kept: tuple[KeptMessage, ...]) -> tuple[KeptMessage, ...]:
     """What a whole transcript has beyond the known turns: by longest common prefix of role and text.
 
     Messages with ids are told apart by their id later on, so they all pass.

@@ -32,10 +32,7 @@ def recent(state: ShardState, user: UserKey, limit: int | None) -> ReadAnswer:
     """A user's entries, most recently updated first, then most recently created, then by id."""
     known = state.user(user)
     ordered = known.entries.values()
-    if limit is None:
-        entries = sorted(ordered, key=_recency)
-    else:
-        entries = heapq.nsmallest(limit, ordered, key=_recency)
+    entries = sorted(ordered, key=_recency) if limit is None else heapq.nsmallest(limit, ordered, key=_recency)
     return ReadAnswer(tuple(entries), _sources(known, entries, ()), state.last_seq)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from rpds import HashTrieMap
 
 from memoray.engine.state import Answered, JobState, SessionState, ShardState, UserState, Window
 from memoray.entries import identity_of_entry
@@ -35,6 +34,8 @@ from memoray.events import (
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from rpds import HashTrieMap
 
     from memoray.entries import Entry, EntryId
     from memoray.messages import TurnId
@@ -82,7 +83,7 @@ def _load(user: UserState | None) -> tuple[int, int]:
     return len(live), sum(job.bytes_count for job in live)
 
 
-def fold_user(user: UserState, event: AnyEvent, seq: int, recorded_at: datetime) -> UserState:  # noqa: C901, PLR0911 - one arm for each event, nothing else
+def fold_user(user: UserState, event: AnyEvent, seq: int, recorded_at: datetime) -> UserState:  # noqa: C901 - one arm for each event, nothing else
     """One user's state after one of their events."""
     match event:
         case DeltaAccepted():
@@ -284,7 +285,5 @@ def _advance(user: UserState, event: CursorAdvanced, seq: int, recorded_at: date
         cursor_seq=seq,
         cursor_time=recorded_at,
     )
-    jobs = tuple(
-        job for job in user.jobs if job.session_id != event.session_id or job.until > moved.extracted
-    )
+    jobs = tuple(job for job in user.jobs if job.session_id != event.session_id or job.until > moved.extracted)
     return replace(user, sessions=user.sessions.insert(event.session_id, moved), jobs=jobs)

@@ -34,7 +34,7 @@ class JobVectors(msgspec.Struct, frozen=True):
     entries: dict[tuple[EntryId, int], bytes] = {}
 
 
-def decide_job(  # noqa: PLR0913 - the parts of one decision, each a different thing
+def decide_job(
     state: ShardState,
     user: UserKey,
     job_id: str,
@@ -74,9 +74,7 @@ def _emit_vectors(draft: Draft, vectors: JobVectors) -> None:
     turns = {turn_id: vector for turn_id, vector in vectors.turns.items() if turn_id in draft.state.turns_unembedded}
     if turns:
         draft.emit(TurnsEmbedded(draft.user, tuple(turns), tuple(turns.values())))
-    entries = {
-        key: vector for key, vector in vectors.entries.items() if key[0] in draft.state.entries_unembedded
-    }
+    entries = {key: vector for key, vector in vectors.entries.items() if key[0] in draft.state.entries_unembedded}
     if entries:
         ids, versions = zip(*entries, strict=True)
         draft.emit(EntriesEmbedded(draft.user, ids, versions, tuple(entries.values())))

@@ -77,7 +77,7 @@ class Shard:
     not done; a write that returned is durable and visible to every later read.
     """
 
-    def __init__(  # noqa: PLR0913 - the parts of a shard, each named at the one place that builds them
+    def __init__(
         self,
         fs: FileSystem,
         root: str,
@@ -283,7 +283,7 @@ class Shard:
         if self._extractor is not None and delta:
             request = self._extraction_request(user, job, delta)
             extraction = self._extractor.extract(request)
-            known_versions = {entry.id: entry.version for entry in request.known}
+            known_versions = {str(entry.id): entry.version for entry in request.known}
         proposal = OperationsProposed(
             user,
             job.id,

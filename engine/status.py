@@ -27,9 +27,7 @@ def status_of(state: ShardState, shard: int, user: UserKey | None) -> ShardStatu
         users_count=len(state.users),
         entries_count=sum(len(known.entries) for known in users.values()),
         turns_count=sum(len(known.turns) - len(known.withdrawn) for known in users.values()),
-        unembedded_count=sum(
-            len(known.entries_unembedded) + len(known.turns_unembedded) for known in users.values()
-        ),
+        unembedded_count=sum(len(known.entries_unembedded) + len(known.turns_unembedded) for known in users.values()),
         jobs_count=sum(len(known.jobs) for known in users.values()),
         jobs=tuple(islice(jobs, JOBS_LISTED_MAX)),
         sessions=() if user is None else _sessions(state.user(user)),

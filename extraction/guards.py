@@ -56,7 +56,7 @@ _DATE = re.compile(
   | \b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?
   | (?:\d{{4}}年)?\d{{1,2}}月\d{{1,2}}[日号號]
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.IGNORECASE,
 )
 _DATE_PARTS = re.compile(rf"\d+|{_MONTH}")
 
@@ -94,9 +94,9 @@ def facets(text: str, known_names: Iterable[str] = ()) -> Facets:
         text: of a memory.
         known_names: participants and locations of either memory: names wherever they stand, in any script.
     """
-    folded = fold(text)
-    dates = frozenset(frozenset(_date_part(part) for part in _DATE_PARTS.findall(date)) for date in _DATE.findall(folded))
-    undated = _DATE.sub(" ", text if not dates else _without_dates(text))
+    found = _DATE.findall(fold(text))
+    dates = frozenset(frozenset(_date_part(part) for part in _DATE_PARTS.findall(date)) for date in found)
+    undated = _DATE.sub(" ", text)
     names_known = {token.text for name in known_names for token in tokens(name)}
     negations = 0
     names: set[str] = set()
@@ -129,10 +129,6 @@ def facets(text: str, known_names: Iterable[str] = ()) -> Facets:
             rest[order[-1]] += 1
     numbers = Counter(word for word, what in words if what == "number")
     return Facets(numbers, negations, dates, frozenset(names), rest, tuple(order))
-
-
-def _without_dates(text: str) -> str:
-    return re.compile(_DATE.pattern, re.VERBOSE | re.IGNORECASE).sub(" ", text)
 
 
 def _date_part(part: str) -> str:

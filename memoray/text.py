@@ -163,7 +163,7 @@ def index_terms(text: str, language: str = "english") -> list[str]:
 
 
 def bare_number(number: str) -> str:
-    """A number as a term: a version with and without its v, and a number with thousands commas and without, are one term."""
+    """A number as a term: the same with or without the v of a version, and with or without thousands commas."""
     bare = number.removeprefix("v")
     return bare.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?%?", bare) else bare
 

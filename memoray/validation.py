@@ -27,10 +27,11 @@ PARTICIPANTS_COUNT_MAX = 256
 OPERATIONS_COUNT_MAX = 1000
 MESSAGES_COUNT_MAX = 10_000
 LIMIT_MAX = 1000
+SHOWN_COUNT_MAX = 60
 
 
 def _shown(value: str) -> str:
-    return repr(value if len(value) <= 60 else value[:57] + "...")
+    return repr(value if len(value) <= SHOWN_COUNT_MAX else value[: SHOWN_COUNT_MAX - 3] + "...")
 
 
 def clean_text(text: str) -> str:
@@ -215,9 +216,7 @@ def normalise_operation(operation: Operation) -> Operation:
                 topics=None if operation.topics is None else normalise_topics(operation.topics),
                 event_time=None if operation.event_time is None else as_utc(operation.event_time),
                 event_precision=operation.event_precision,
-                participants=None
-                if operation.participants is None
-                else normalise_participants(operation.participants),
+                participants=None if operation.participants is None else normalise_participants(operation.participants),
                 location=None if operation.location is None else normalise_location(operation.location),
                 sources=operation.sources,
                 seen_version=operation.seen_version,

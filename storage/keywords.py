@@ -2,8 +2,8 @@
 
 A space is any hashable, and each has its own terms: a term is indexed with its space's number in front, so no query can
 touch another space's postings. Tantivy finds which documents of the sealed part match; the score is computed here, from
-the space's own live documents, sealed and new alike (Robertson and Zaragoza, 2009: k1 1.2, b 0.75). So a ranking depends
-neither on other spaces nor on when a commit happened, and a new document is found at the cost of a search.
+the live documents of the space alone, sealed and new alike (Robertson and Zaragoza, 2009: k1 1.2, b 0.75). So a ranking
+depends neither on other spaces nor on when a commit happened, and a new document is found at the cost of a search.
 
 One thread writes; any number search at the same time. A reader may see a change a moment early or late, and filters its
 hits against the state it holds.
@@ -224,9 +224,9 @@ class KeywordIndex:
             hits = searcher.search(query, home.sealed_count, count=False).hits
             numbers = searcher.fast_field_values("number", [address for _, address in hits])
             for number in numbers:
-                document = self._sealed.get(number)
-                if document is not None:
-                    found[number] = document
+                sealed = self._sealed.get(int(number or 0))
+                if sealed is not None:
+                    found[sealed.number] = sealed
         return found.values()
 
     def _forget(self, document: _Document) -> None:

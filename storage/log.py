@@ -55,7 +55,7 @@ class Log:
         durable_seq: seq of the last acknowledged event.
     """
 
-    def __init__(  # noqa: PLR0913 - what `open` was given
+    def __init__(
         self, fs: FileSystem, directory: str, *, shard: int, epoch: int, clock: Clock, segment_bytes_max: int
     ) -> None:
         """Use `Log.open`."""
@@ -77,7 +77,7 @@ class Log:
         self.durable_seq = 0
 
     @classmethod
-    def open(  # noqa: PLR0913 - a log is bound to all of these
+    def open(
         cls,
         fs: FileSystem,
         directory: str,

@@ -2,8 +2,8 @@
 
 A space is any hashable; nothing of one is seen from another. One thread writes, any number search at the same time
 without a lock: rows are only ever appended, a reader takes the arrays and the row count once, and what is replaced or
-removed is marked dead beside the rows. So a reader may see a change a moment early or late, and filters its hits against
-the state it holds.
+removed is marked dead beside the rows. So a reader may see a change a moment early or late, and filters its hits
+against the state it holds.
 """
 
 from __future__ import annotations

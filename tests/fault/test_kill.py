@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.dying_shard import USERS, WORDS
+from tests.support.dying_shard import WORDS
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import ray
+from ray.exceptions import RayError
 
 from memoray.actors.client import Client
 from memoray.actors.cluster import Cluster, ClusterConfig
@@ -62,16 +63,20 @@ def handle(shard: int) -> Any:  # noqa: ANN401 - an actor handle has the methods
     return ray.get_actor(shard_name(shard), namespace=NAMESPACE)
 
 
+def pid_of(shard: int) -> int:
+    return int(ray.get(handle(shard).pid.remote(), timeout=30))
+
+
 def kill_process(shard: int) -> None:
     """SIGKILL, as the kernel would; Ray restarts the actor."""
-    pid = ray.get(handle(shard).pid.remote(), timeout=30)
+    pid = pid_of(shard)
     os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + 30
     while True:
         try:
-            if ray.get(handle(shard).pid.remote(), timeout=5) != pid:
+            if pid_of(shard) != pid:
                 return
-        except ray.exceptions.RayError:
+        except RayError:
             assert time.monotonic() < deadline, "the shard did not come back"
             time.sleep(0.05)
 
@@ -162,7 +167,7 @@ def test_a_killed_shard_comes_back_with_all_that_was_acknowledged(client: Client
 
 def test_a_call_during_the_restart_is_answered_by_the_next_owner(client: Client) -> None:
     user = user_of(1, "during")
-    pid = ray.get(handle(1).pid.remote(), timeout=30)
+    pid = pid_of(1)
     os.kill(pid, signal.SIGKILL)
     assert client.add(user, "Said while nobody was in").status == "applied"
     assert [entry.text for entry in client.read(user).entries] == ["Said while nobody was in"]
@@ -170,9 +175,9 @@ def test_a_call_during_the_restart_is_answered_by_the_next_owner(client: Client)
 
 def test_starting_again_changes_nothing(deployment: tuple[Cluster, Client]) -> None:
     cluster, client = deployment
-    before = [ray.get(handle(shard).pid.remote(), timeout=30) for shard in range(SHARDS_COUNT)]
+    before = [pid_of(shard) for shard in range(SHARDS_COUNT)]
     cluster.ensure_shards()
-    assert [ray.get(handle(shard).pid.remote(), timeout=30) for shard in range(SHARDS_COUNT)] == before
+    assert [pid_of(shard) for shard in range(SHARDS_COUNT)] == before
     assert len(client.status()) == SHARDS_COUNT
 
 
@@ -191,7 +196,7 @@ def test_no_deployment_is_said_with_the_way_out(ray_session: object) -> None:
 
 def test_a_write_that_is_not_answered_is_an_unknown_outcome(client: Client) -> None:
     user = user_of(1, "unknown")
-    pid = ray.get(handle(1).pid.remote(), timeout=30)
+    pid = pid_of(1)
     os.kill(pid, signal.SIGSTOP)
     hasty = Client(NAMESPACE, timeout=1.0)
     try:

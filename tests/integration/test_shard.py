@@ -94,11 +94,15 @@ def test_a_changed_value_replaces_and_history_keeps_the_old_one(build: Build) ->
 
 
 def test_operations_of_one_job_see_each_other(build: Build) -> None:
-    bench = build(extractor=ScriptedExtractor(lambda _: [Add("Has 2 children"), Add("Has 2 children"), Add("Has 3 children")]))
+    bench = build(
+        extractor=ScriptedExtractor(lambda _: [Add("Has 2 children"), Add("Has 2 children"), Add("Has 3 children")])
+    )
     bench.submit("family")
     bench.settle()
     assert bench.texts() == ["Has 3 children"]
-    decided = [event.outcome for batch in bench.batches() for event in batch.events if isinstance(event, OperationDecided)]
+    decided = [
+        event.outcome for batch in bench.batches() for event in batch.events if isinstance(event, OperationDecided)
+    ]
     assert [(outcome.status, outcome.action) for outcome in decided] == [
         (OutcomeStatus.APPLIED, "add"),
         (OutcomeStatus.DUPLICATE, None),
@@ -126,7 +130,9 @@ def test_a_callers_operations_are_applied_in_order_in_one_batch(build: Build) ->
     assert [outcome.status for outcome in added] == ["applied", "duplicate", "refused"]
     key = added[0].entry_id
     assert key is not None
-    changed = bench.apply(Update(key, text="likes green tea", seen_version=1), Update(key, text="x", seen_version=1)).outcomes
+    changed = bench.apply(
+        Update(key, text="likes green tea", seen_version=1), Update(key, text="x", seen_version=1)
+    ).outcomes
     assert [(outcome.status, outcome.version) for outcome in changed] == [("applied", 2), ("refused", None)]
     gone = bench.apply(Delete(key), Delete(key), Update(key, text="again")).outcomes
     assert [outcome.reason for outcome in gone][1:] == ["target deleted", "target deleted"]
@@ -145,7 +151,11 @@ def test_an_added_entry_is_found_at_once_and_a_deleted_one_never(build: Build) -
 
 
 def test_deleting_a_memory_withdraws_the_message_that_supports_no_other(build: Build) -> None:
-    bench = build(extractor=ScriptedExtractor(lambda r: [Add(x, sources=(r.turns[0].id,)) for x in ("Likes birds", "Chose it in May")]))
+    bench = build(
+        extractor=ScriptedExtractor(
+            lambda r: [Add(x, sources=(r.turns[0].id,)) for x in ("Likes birds", "Chose it in May")]
+        )
+    )
     bench.submit("the code word is heron")
     bench.settle()
     first, second = bench.shard.state().user(ANA).entries
@@ -194,7 +204,9 @@ def test_delete_while_the_extractor_thinks_refuses_its_update(build: Build) -> N
     go.set()
     bench.settle()
     assert bench.texts() == []
-    last = [event.outcome for batch in bench.batches() for event in batch.events if isinstance(event, OperationDecided)][-1]
+    last = [
+        event.outcome for batch in bench.batches() for event in batch.events if isinstance(event, OperationDecided)
+    ][-1]
     assert (last.status, last.reason) == ("refused", "target deleted")
 
 
@@ -358,7 +370,10 @@ def test_another_shards_user_is_refused_with_the_right_number(build: Build) -> N
 def test_concurrent_writers_share_syncs(build: Build) -> None:
     bench = build(extractor=None)
     syncs = count_syncs(bench)
-    threads = [threading.Thread(target=bench.apply, args=(Add(f"note {n} {'x' * n}"),), kwargs={"request_id": f"q{n}"}) for n in range(64)]
+    threads = [
+        threading.Thread(target=bench.apply, args=(Add(f"note {n} {'x' * n}"),), kwargs={"request_id": f"q{n}"})
+        for n in range(64)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -369,7 +384,7 @@ def test_concurrent_writers_share_syncs(build: Build) -> None:
 
 def count_syncs(bench: ShardBench) -> list[int]:
     """Slow every commit of the open log a little, and count them."""
-    log = bench.shard._log  # noqa: SLF001 - the test looks at the number of syncs
+    log = bench.shard._log  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the test counts syncs
     commit, calls = log.commit, list[int]()
 
     def counted() -> int:

@@ -26,10 +26,10 @@ class FakeEmbedder:
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         vectors = np.zeros((len(texts), self._dimension), np.float32)
-        for vector, text in zip(vectors, texts, strict=True):
+        for row, text in enumerate(texts):
             for word in ["", *text.lower().split()]:
                 digest = hashlib.blake2b(word.encode(errors="replace"), digest_size=8).digest()
                 generator = np.random.default_rng(int.from_bytes(digest, "big"))
-                vector += generator.standard_normal(self._dimension).astype(np.float32)
+                vectors[row] += generator.standard_normal(self._dimension).astype(np.float32)
         lengths: npt.NDArray[np.float32] = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / lengths

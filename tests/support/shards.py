@@ -108,9 +108,7 @@ class ShardBench:
         assert self.shard.close(10.0), "the shard did not close in time"
         return self.open()
 
-    def submit(
-        self, *texts: str, user: UserKey = ANA, session: str = "s1", request_id: str | None = None
-    ) -> Receipt:
+    def submit(self, *texts: str, user: UserKey = ANA, session: str = "s1", request_id: str | None = None) -> Receipt:
         """Submit user messages."""
         messages = tuple(Message("user", text, timestamp=START) for text in texts)
         return self.shard.submit(SubmitRequest(user, session, messages, request_id or self.new_id()))

@@ -23,12 +23,12 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 class Desk:
     """Decides and folds, as the writer does."""
 
-    def __init__(self, **config: int) -> None:
-        self.config = EngineConfig(**config)
+    def __init__(self, config: EngineConfig | None = None) -> None:
+        self.config = config or EngineConfig()
         self.state: ShardState = empty_state("log", requests_count_max=1000, requests_age_seconds_max=3600)
         self.number = 0
 
-    def submit(  # noqa: PLR0913 - the parts of a submit
+    def submit(
         self,
         *messages: Message,
         session: str = "s1",
@@ -149,7 +149,7 @@ def test_a_passed_deadline_accepts_nothing() -> None:
 
 
 def test_a_full_inbox_is_refused_with_a_time_to_come_back() -> None:
-    desk = Desk(jobs_count_max=2)
+    desk = Desk(EngineConfig(jobs_count_max=2))
     desk.submit(user("one"))
     desk.submit(user("two"))
     with pytest.raises(BusyError) as refused:
@@ -159,7 +159,7 @@ def test_a_full_inbox_is_refused_with_a_time_to_come_back() -> None:
 
 
 def test_an_inbox_full_of_bytes_is_refused_but_one_large_delta_is_not() -> None:
-    desk = Desk(inbox_bytes_max=10)
+    desk = Desk(EngineConfig(inbox_bytes_max=10))
     desk.submit(user("longer than ten bytes"))
     with pytest.raises(BusyError):
         desk.submit(user("x"))

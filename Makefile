@@ -1,0 +1,41 @@
+# demo: what Memoray is for. check: the fast half. test: everything.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+export RAY_USAGE_STATS_ENABLED := 0
+
+.PHONY: demo check test clean lint types
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("Memoray needs Python 3.11 or newer: make PYTHON=... ") if sys.version_info < (3, 11) else 0'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ $(VENV)/installed
+
+demo: $(VENV)/installed
+	$(BIN)/memoray demo
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/installed-dev
+	$(BIN)/mypy -p memoray
+	$(BIN)/mypy tests examples
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+check: lint types
+	$(BIN)/pytest -q tests/unit tests/contract
+
+test: lint types
+	$(BIN)/pytest
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,35 @@
+"""Unit tests are for pure modules: one during which a file, socket or process is opened fails."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+_FORBIDDEN = {"open", "os.remove", "os.rename", "os.mkdir", "socket.connect", "subprocess.Popen"}
+_touched: list[str] = []
+_is_watching = False
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    if _is_watching and event in _FORBIDDEN:
+        _touched.append(f"{event} {arguments[:1]}")
+
+
+sys.addaudithook(_watch)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    # Around the call only: pytest itself opens files before and after it. An import is not the test's doing, so the
+    # modules that a test needs are imported at its top.
+    global _is_watching  # noqa: PLW0603 - an audit hook cannot be taken out, only switched off
+    _touched.clear()
+    _is_watching = "shell" not in pyfuncitem.keywords
+    try:
+        result = yield
+    finally:
+        _is_watching = False
+    assert not _touched, f"a pure module touched the world: {_touched[:3]}"
+    return result
