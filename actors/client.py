@@ -36,10 +36,10 @@ from memoray.requests import (
     StatusRequest,
     SubmitRequest,
 )
-from memoray.validation import check_search, clean_text, normalise_operation
+from memoray.validation import offset_minutes, check_search, clean_text, normalise_operation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from memoray.messages import Message
@@ -68,6 +68,9 @@ class Client:
 
     Every method may raise `InvalidRequestError` (correct the call), `BusyError` and `ShardUnavailableError` (try
     later, nothing happened); writes may raise `OutcomeUnknownError` (repeat with its request id).
+
+    Attributes:
+        plan: what the deployment consists of, and where its store is.
     """
 
     def __init__(self, namespace: str = NAMESPACE, *, timeout: float = CALL_SECONDS_MAX) -> None:
@@ -78,13 +81,8 @@ class Client:
         """
         self._timeout = timeout
         self._caller = Caller(namespace)
-        self._plan = decode(self._caller.call(shard_name(0), "describe", (), seconds_max=timeout), ShardPlan)
+        self.plan = decode(self._caller.call(shard_name(0), "describe", (), seconds_max=timeout), ShardPlan)
         self._turn = itertools.count()
-
-    @property
-    def store(self) -> str:
-        """Directory of the deployment's store."""
-        return self._plan.store
 
     def submit(
         self, user: UserKey, session_id: str, messages: Sequence[Message], *, request_id: str | None = None
@@ -127,7 +125,15 @@ class Client:
         request_id: str | None = None,
     ) -> Outcome:
         """Remember a text as it is, without reconciling; saying exactly the same again is a `duplicate`."""
-        operation = Add(text, Kind(kind), tuple(topics), event_time, event_precision, tuple(participants), location)
+        operation = Add(
+            text=text,
+            kind=Kind(kind),
+            topics=tuple(topics),
+            event_time=event_time,
+            event_precision=event_precision,
+            participants=tuple(participants),
+            location=location,
+        )
         return self.apply(user, [operation], request_id=request_id)[0]
 
     def update(
@@ -150,14 +156,14 @@ class Client:
         With `seen_version` the update is refused if the entry has moved on since.
         """
         operation = Update(
-            EntryId(entry_id),
-            text,
-            None if kind is None else Kind(kind),
-            None if topics is None else tuple(topics),
-            event_time,
-            event_precision,
-            None if participants is None else tuple(participants),
-            location,
+            entry_id=EntryId(entry_id),
+            text=text,
+            kind=None if kind is None else Kind(kind),
+            topics=None if topics is None else tuple(topics),
+            event_time=event_time,
+            event_precision=event_precision,
+            participants=None if participants is None else tuple(participants),
+            location=location,
             seen_version=seen_version,
         )
         return self.apply(user, [operation], request_id=request_id)[0]
@@ -235,15 +241,22 @@ class Client:
 
     def status(self, user: UserKey | None = None) -> tuple[ShardStatus, ...]:
         """How every shard is; with a user, how that user's shard, sessions and jobs are."""
-        shards = range(self._plan.shards_count) if user is None else (shard_of(user, self._plan.shards_count),)
+        shards = range(self.plan.shards_count) if user is None else (shard_of(user, self.plan.shards_count),)
         request = encode(StatusRequest(user))
         return tuple(
             decode(self._caller.call(shard_name(shard), "status", (request,), seconds_max=self._timeout), ShardStatus)
             for shard in shards
         )
 
-    def wait(self, user: UserKey, timeout: float = 300.0) -> ShardStatus:
+    def wait(
+        self, user: UserKey, timeout: float = 300.0, *, progress: Callable[[int], None] | None = None
+    ) -> ShardStatus:
         """Wait until nothing of a user waits for extraction any more, but for parked jobs.
+
+        Args:
+            user: whose.
+            timeout: seconds.
+            progress: called with the number of jobs that still wait.
 
         Raises:
             UnavailableError: it took longer than `timeout` seconds.
@@ -251,6 +264,8 @@ class Client:
         deadline = time.monotonic() + timeout
         while True:
             status = self.status(user)[0]
+            if progress is not None:
+                progress(status.jobs_count)
             if status.state != "serving" or all(job.state == "parked" for job in status.jobs):
                 return status
             if time.monotonic() > deadline:
@@ -259,21 +274,31 @@ class Client:
             time.sleep(POLL_SECONDS)
 
     def _write(self, user: UserKey, method: str, request: object, request_id: str) -> bytes:
-        shard = shard_name(shard_of(user, self._plan.shards_count))
+        shard = shard_name(shard_of(user, self.plan.shards_count))
         arguments = (encode(request),)
         return self._caller.call(shard, method, arguments, seconds_max=self._timeout, request_id=request_id)
 
     def _read(self, user: UserKey, method: str, request: object) -> bytes:
-        shard = shard_name(shard_of(user, self._plan.shards_count))
+        shard = shard_name(shard_of(user, self.plan.shards_count))
         return self._caller.call(shard, method, (encode(request),), seconds_max=self._timeout)
 
     def _ask_retriever(self, method: str, request: bytes) -> bytes:
-        number = next(self._turn) % self._plan.retrievers_count
+        number = next(self._turn) % self.plan.retrievers_count
         return self._caller.call(retriever_name(number), method, (request,), seconds_max=self._timeout)
 
 
 def _cleaned(messages: Sequence[Message]) -> tuple[Message, ...]:
-    return tuple(replace(message, text=clean_text(message.text)) for message in messages)
+    """Messages as they can be encoded: clean text, and the zone of the timestamp beside it."""
+    return tuple(
+        replace(
+            message,
+            text=clean_text(message.text),
+            utc_offset_minutes=offset_minutes(message.timestamp)
+            if message.utc_offset_minutes is None
+            else message.utc_offset_minutes,
+        )
+        for message in messages
+    )
 
 
 def _new_id() -> str:

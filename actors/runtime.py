@@ -1,33 +1,77 @@
-"""Joining or starting Ray with the settings that Memoray wants: no usage statistics, no dashboard, quiet workers."""
+"""Joining or starting Ray as Memoray wants it: authenticated, without usage statistics or dashboard, quiet."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import secrets
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
-# Read by Ray when it is imported or started, so set before either.
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-# Future default of Ray; set here so that it does not warn, and because shards ask for no accelerators.
-os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-
 import ray
+from ray._raylet import Config  # type: ignore[attr-defined]  # compiled, without a stub
 
 from memoray.errors import UnavailableError
 
 OBJECT_STORE_BYTES = 256 * 2**20
+CPUS_COUNT_MIN = 4
+START_SECONDS_MAX = 120
 
 
-def start_ray(namespace: str, *, num_cpus: int | None = None) -> None:
+def start_ray(namespace: str) -> None:
     """Start a Ray of our own on this machine, for this process; it ends with the process or with `stop_ray`."""
+    _prepare()
     _init(
         address="local",
         namespace=namespace,
-        num_cpus=num_cpus or max(4, os.cpu_count() or 1),
+        num_cpus=_cpus_count(),
         object_store_memory=OBJECT_STORE_BYTES,
         include_dashboard=False,
     )
+
+
+def start_ray_head() -> None:
+    """Start a Ray on this machine that outlives this process; `stop_ray_head` ends it.
+
+    Raises:
+        UnavailableError: it did not start; with what Ray said.
+    """
+    _prepare()
+    _ray_command(
+        "start",
+        "--head",
+        f"--num-cpus={_cpus_count()}",
+        f"--object-store-memory={OBJECT_STORE_BYTES}",
+        "--include-dashboard=false",
+        "--disable-usage-stats",
+    )
+
+
+def stop_ray_head() -> None:
+    """End every Ray of this user on this machine: Ray has no finer way.
+
+    Raises:
+        UnavailableError: it did not stop; with what Ray said.
+    """
+    _ray_command("stop")
+
+
+def _ray_command(*arguments: str) -> None:
+    command = [sys.executable, "-m", "ray.scripts.scripts", *arguments]
+    try:
+        done = subprocess.run(  # noqa: S603 - Ray's own command line
+            command, capture_output=True, text=True, check=False, timeout=START_SECONDS_MAX
+        )
+    except subprocess.TimeoutExpired as error:
+        message = f"`ray {arguments[0]}` took longer than {START_SECONDS_MAX} s"
+        raise UnavailableError(message) from error
+    if done.returncode:
+        message = f"`ray {arguments[0]}` failed: {(done.stderr or done.stdout).strip()[-500:]}"
+        raise UnavailableError(message)
 
 
 def join_ray(namespace: str, address: str | None = None) -> None:
@@ -42,16 +86,60 @@ def join_ray(namespace: str, address: str | None = None) -> None:
     """
     if ray.is_initialized():
         return
+    _prepare()
     try:
         _init(address=address or os.environ.get("RAY_ADDRESS") or "auto", namespace=namespace)
-    except ConnectionError as error:
-        message = f"no Ray cluster at {address or 'this machine'}; start one with `memoray up`"
+    except (ConnectionError, RuntimeError) as error:
+        message = f"no Ray cluster answers at {address or 'this machine'}; start one with `memoray up`"
         raise UnavailableError(message) from error
 
 
 def stop_ray() -> None:
     """Leave Ray, and end it if this process started it."""
     ray.shutdown()
+
+
+def _prepare() -> None:
+    """Say in the environment, which Ray and its processes read, what Ray leaves open.
+
+    Who reaches a Ray port can run code on its machine, so all processes of a cluster show each other a token. Ray 2.60
+    asks for one on clusters that a driver starts, later versions on all; so that both ends agree, it is said here, unless
+    the user has said something else.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray's future default, so that it does not warn
+    if "RAY_AUTH_MODE" not in os.environ:
+        os.environ["RAY_AUTH_MODE"] = "token"
+        Config.initialize("")  # Ray read the environment when it was imported; this is how it reads it again itself
+    if os.environ["RAY_AUTH_MODE"] == "token":
+        _ensure_token()
+
+
+def _ensure_token() -> None:
+    """Make the token, readable by this user alone; Ray would make it itself, readable by everybody.
+
+    Raises:
+        UnavailableError: it cannot be written.
+    """
+    if "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ:
+        return
+    path = Path.home() / ".ray" / "auth_token"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(secrets.token_hex(32))
+    except OSError as error:
+        message = (
+            f"{path}: {error.strerror}; name another place with RAY_AUTH_TOKEN_PATH, or set RAY_AUTH_MODE=disabled"
+        )
+        raise UnavailableError(message) from error
+
+
+def _cpus_count() -> int:
+    """CPUs that Ray is told of: a number for its scheduler; our actors ask for none of them."""
+    return max(CPUS_COUNT_MIN, os.cpu_count() or 1)
 
 
 def _init(**settings: Any) -> None:  # noqa: ANN401 - Ray's own settings

@@ -172,6 +172,7 @@ def _put_new(draft: Draft, add: Add, vector: bytes | None, related: tuple[EntryI
         topics=add.topics,
         event_time=add.event_time,
         event_precision=add.event_precision,
+        utc_offset_minutes=add.utc_offset_minutes,
         participants=add.participants,
         location=add.location,
         sources=add.sources,
@@ -212,6 +213,7 @@ def _as_add(update: Update, entry: Entry | None) -> Add:
         topics=blank.topics if update.topics is None else update.topics,
         event_time=update.event_time or blank.event_time,
         event_precision=update.event_precision or blank.event_precision,
+        utc_offset_minutes=blank.utc_offset_minutes if update.event_time is None else update.utc_offset_minutes or 0,
         participants=blank.participants if update.participants is None else update.participants,
         location=blank.location if update.location is None else update.location,
         sources=update.sources,
@@ -231,6 +233,7 @@ def _revise(draft: Draft, entry: Entry, update: Update, vector: bytes | None, re
         topics=changed.topics,
         event_time=changed.event_time,
         event_precision=precision,
+        utc_offset_minutes=changed.utc_offset_minutes,
         participants=changed.participants,
         location=changed.location,
     )

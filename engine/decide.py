@@ -26,7 +26,7 @@ from memoray.events import (
 from memoray.extraction.delta import kept_text
 from memoray.messages import Message, Turn, TurnId
 from memoray.requests import SubmitRequest
-from memoray.validation import MESSAGES_COUNT_MAX, as_utc, check_id, check_user_key
+from memoray.validation import MESSAGES_COUNT_MAX, as_utc, check_id, check_user_key, offset_minutes
 
 if TYPE_CHECKING:
     from memoray.config import EngineConfig
@@ -233,8 +233,7 @@ def _beyond_known(user: UserState, session: SessionState, kept: tuple[KeptMessag
 
 
 def _turn(session_id: str, position: int, turn_id: TurnId, item: KeptMessage, stamp: Stamp) -> Turn:
-    moment = item.message.timestamp
-    offset = None if moment is None else moment.utcoffset()
+    moment, offset = item.message.timestamp, item.message.utc_offset_minutes
     return Turn(
         id=turn_id,
         session_id=session_id,
@@ -243,7 +242,7 @@ def _turn(session_id: str, position: int, turn_id: TurnId, item: KeptMessage, st
         text=item.text,
         timestamp=stamp.recorded_at if moment is None else as_utc(moment),
         recorded_at=stamp.recorded_at,
-        utc_offset_minutes=0 if offset is None else int(offset.total_seconds() // 60),
+        utc_offset_minutes=offset_minutes(moment) if offset is None else offset,
         name=item.message.name,
         message_id=item.message.id,
     )

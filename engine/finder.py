@@ -134,6 +134,14 @@ def _sources(known: UserState, entries: Iterable[Entry], turns: Iterable[Turn]) 
     wanted = {turn_id: known.turns[turn_id] for entry in entries for turn_id in entry.sources}
     wanted.update({turn.id: turn for turn in turns})
     return {
-        turn_id: Source(turn_id, turn.session_id, turn.text, turn.speaker, turn.timestamp, turn.message_id)
+        turn_id: Source(
+            turn_id,
+            turn.session_id,
+            turn.text,
+            turn.speaker,
+            turn.timestamp,
+            turn.message_id,
+            turn.utc_offset_minutes,
+        )
         for turn_id, turn in wanted.items()
     }

@@ -49,6 +49,7 @@ from memoray.requests import (
     StatusRequest,
     SubmitRequest,
 )
+from memoray.retrieval.fusion import fuse
 from memoray.storage.log import Log
 from memoray.storage.manifest import Manifest, shard_directory
 from memoray.validation import OPERATIONS_COUNT_MAX, as_utc, check_search, check_user_key, clean_text, is_blank
@@ -311,7 +312,7 @@ class Shard:
             user=user,
             session_id=job.session_id,
             turns=delta,
-            known=tuple(found.entries.values())[:limit],
+            known=tuple(found.entries[item.id] for item in fuse(found.legs)[:limit]),
             reference_time=delta[-1].timestamp,
             deadline_seconds=self.config.job_seconds_max,
         )

@@ -80,6 +80,7 @@ def _operations(statement: str, turn: Turn, request: ExtractionRequest) -> list[
         topics=normalise_topics(_short(topics_in(statement, people))),
         event_time=None if when is None else when.time,
         event_precision=Precision.INSTANT if when is None else when.precision,
+        utc_offset_minutes=0 if when is None else turn.utc_offset_minutes,
         participants=normalise_participants(_short(people)),
         location="".join(_short([place_in(statement)])),
         sources=(turn.id,),

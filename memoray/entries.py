@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import NewType
 
 import msgspec
@@ -42,6 +42,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         topics: labels, in the order they were given, without case-insensitive repeats.
         event_time: when it happened in the world; aware, UTC, or None.
         event_precision: how exactly `event_time` is known.
+        utc_offset_minutes: of the zone in which `event_time` is the start of its day, week, month or year.
         participants: who took part, normalised by `memoray.validation.normalise_participants`.
         location: where; "" when unknown.
         version: 1 when added, one higher with each update.
@@ -61,11 +62,19 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     topics: tuple[str, ...] = ()
     event_time: datetime | None = None
     event_precision: Precision = Precision.INSTANT
+    utc_offset_minutes: int = 0
     participants: tuple[str, ...] = ()
     location: str = ""
     version: int = 1
     sources: tuple[TurnId, ...] = ()
     related: tuple[EntryId, ...] = ()
+
+    @property
+    def local_event_time(self) -> datetime | None:
+        """The event time in its own zone, where it reads as the date that was meant."""
+        if self.event_time is None:
+            return None
+        return self.event_time.astimezone(timezone(timedelta(minutes=self.utc_offset_minutes)))
 
 
 def identity_of(

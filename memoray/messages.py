@@ -18,6 +18,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
         text: what was said.
         id: the caller's id of the message, unique in its session; repeats of a known id are dropped.
         timestamp: when it was said. Naive times count as UTC. None: the time of acceptance.
+        utc_offset_minutes: of the zone that day words in the text are meant in; None: that of `timestamp`. Msgpack
+            carries instants only, so whoever encodes a message says the offset here.
         name: who spoke, for conversations between named people.
         tool_calls: names of the tools that an assistant message calls; its text is kept, the calls are not.
         tool_call_id: set on tool results, which are left out.
@@ -27,6 +29,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     text: str = ""
     id: str | None = None
     timestamp: datetime | None = None
+    utc_offset_minutes: int | None = None
     name: str | None = None
     tool_calls: tuple[str, ...] = ()
     tool_call_id: str | None = None

@@ -19,6 +19,7 @@ class Add(msgspec.Struct, frozen=True, omit_defaults=True, tag="add", tag_field=
     topics: tuple[str, ...] = ()
     event_time: datetime | None = None
     event_precision: Precision = Precision.INSTANT
+    utc_offset_minutes: int = 0
     participants: tuple[str, ...] = ()
     location: str = ""
     sources: tuple[TurnId, ...] = ()
@@ -37,6 +38,7 @@ class Update(msgspec.Struct, frozen=True, omit_defaults=True, tag="update", tag_
     topics: tuple[str, ...] | None = None
     event_time: datetime | None = None
     event_precision: Precision | None = None
+    utc_offset_minutes: int | None = None
     participants: tuple[str, ...] | None = None
     location: str | None = None
     sources: tuple[TurnId, ...] = ()

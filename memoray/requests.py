@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 
 import msgspec
 
@@ -119,7 +119,7 @@ class LegShare(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A message that a hit comes from."""
+    """A message that a hit comes from. `utc_offset_minutes` is of the zone that it was said in."""
 
     turn_id: TurnId
     session_id: str
@@ -127,6 +127,12 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     speaker: str
     timestamp: datetime
     message_id: str | None = None
+    utc_offset_minutes: int = 0
+
+    @property
+    def local_time(self) -> datetime:
+        """When it was said, in the zone that it was said in."""
+        return self.timestamp.astimezone(timezone(timedelta(minutes=self.utc_offset_minutes)))
 
 
 class Hit(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -21,11 +21,23 @@ STOP_WORDS = frozenset(
     "a an the and or of in on to for with is are am be been being was were this that these those".split()
 )
 
-NEGATIONS = frozenset(
-    "not no never none neither nor nobody nothing nowhere without cannot cant wont dont doesnt didnt isnt arent wasnt "
-    "werent hasnt havent hadnt shouldnt wouldnt couldnt mustnt neednt aint".split()
+# Words that a question is full of and that say nothing about its answer. Left out of keywords only: for Jaccard and the
+# guards "I" and "we" are words as any other.
+FUNCTION_WORDS = STOP_WORDS | frozenset(
+    "i me my mine myself we our ours you your yours he him his she her hers it its they them their theirs what which "
+    "who whom whose when where why how do does did doing done have has had having would shall should can could "
+    "must at by from as into about if so than too very just there here then also any some im ive id ill youre hes "
+    "shes theyre weve lets whats wheres whens hows".split()
 )
-UNSPACED_NEGATION = re.compile("不再|不是|没有|沒有|从未|從未|从不|從不|不|没|沒|无|無|未|别|別")
+
+NEGATIONS = frozenset(
+    "not nt no never none neither nor nobody nothing nowhere without cannot cant wont dont doesnt didnt isnt arent "
+    "wasnt werent hasnt havent hadnt shouldnt wouldnt couldnt mustnt neednt shant mightnt aint "
+    "nicht kein keine keinen keiner nie niemals pas jamais nunca não нет не никогда niet geen לא لا ليس".split()
+)
+UNSPACED_NEGATION = re.compile(
+    "不再|不是|没有|沒有|从未|從未|从不|從不|不|没|沒|无|無|未|别|別|ない|なかった|ません|ไม่"
+)
 
 # Scripts written without spaces between words: Thai and Lao, Tibetan, Myanmar, Khmer, kana, Han (with its extensions
 # and compatibility forms). Hangul is spaced, but its words carry particles, so it gets pairs beside the whole word.
@@ -40,6 +52,11 @@ _INVISIBLE = re.compile(
     "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
 
+# Stands for any combining mark while tokens are looked for: `re` has no class for the marks of all scripts, and without
+# them Hindi words and vowelled Arabic fall to pieces.
+_MARK = "\u0300"
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+
 # A number keeps what makes it another number: points, colons, slashes and dashes between digits, a leading v of a
 # version, a suffix such as -rc1. A word keeps inner apostrophes here and loses them below, and a trailing ++ or #.
 _TOKEN = re.compile(
@@ -49,7 +66,7 @@ _TOKEN = re.compile(
   | (?P<word>
         \.net\b
       | [^\W\d_{_UNSPACED}]
-        (?:[^\W_{_UNSPACED}]|['\u2019](?=[^\W\d_])|[\u0300-\u036f])*
+        (?:[^\W_{_UNSPACED}]|['\u2019](?=[^\W\d_])|{_MARK})*
         (?:\+\+|\#)?
     )
     """,
@@ -64,6 +81,7 @@ class Token(msgspec.Struct, frozen=True):
         text: folded.
         script: `word`, `number` or `unspaced`.
         start: offset in the normalised text.
+        end: offset behind it.
         is_capitalised: written with a capital first letter.
         is_first: first token of its sentence, where a capital says nothing.
     """
@@ -71,20 +89,30 @@ class Token(msgspec.Struct, frozen=True):
     text: str
     script: str
     start: int
+    end: int
     is_capitalised: bool = False
     is_first: bool = False
 
 
 def normalise(text: str) -> str:
-    """NFKC without invisible characters; case kept."""
-    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    """NFKC without invisible characters; case kept. Idempotent."""
+    if text.isascii():
+        return text
+    # Twice, because some characters have an invisible one for their NFKC form, and some compose once it is gone.
+    visible = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    return unicodedata.normalize("NFKC", visible)
+
+
+# Folding İ leaves a combining dot above an i, which nobody types.
+_DOTTED_I = re.compile("i\u0307+")
 
 
 def fold(text: str) -> str:
     """Text as it is compared: `normalise`d and case-folded. Idempotent."""
-    # Case folding can undo the composition and leave a combining dot above an i (Turkish), which nobody types.
-    folded = unicodedata.normalize("NFKC", normalise(text).casefold()).replace("i\u0307", "i")
-    return _INVISIBLE.sub("", folded)
+    if text.isascii():
+        return text.lower()
+    folded = normalise(normalise(text).casefold())
+    return normalise(_DOTTED_I.sub("i", folded))
 
 
 _POSSESSIVE = re.compile("['\u2019]s$")
@@ -96,19 +124,29 @@ def tokens(text: str) -> list[Token]:
     shown = normalise(text)
     found: list[Token] = []
     is_first, position = True, 0
-    # Matched on a lower-cased copy of the same length, so that offsets and capitals can be read off the original.
-    lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in shown)
-    for match in _TOKEN.finditer(lowered):
+    # Matched on a copy of the same length, so that offsets, capitals and marks can be read off the original.
+    for match in _TOKEN.finditer("".join(_shape(char) for char in shown)):
         gap = shown[position : match.start()]
         is_first = is_first or any(char in _SENTENCE_ENDS for char in gap)
         script = str(match.lastgroup)
-        word = _POSSESSIVE.sub("", fold(match.group())).replace("'", "").replace("\u2019", "")
+        folded = fold(shown[match.start() : match.end()])
+        word = _POSSESSIVE.sub("", folded).replace("'", "").replace("\u2019", "")
         if word:
             is_capitalised = script == "word" and shown[match.start()].isupper()
-            found.append(Token(word, script, match.start(), is_capitalised, is_first))
+            found.append(Token(word, script, match.start(), match.end(), is_capitalised, is_first))
             is_first = False
         position = match.end()
     return found
+
+
+def _shape(char: str) -> str:
+    """What a character is to the pattern of tokens: itself in lower case, or the one mark that stands for all."""
+    if char.isascii():
+        return char.lower()
+    if unicodedata.category(char)[0] == "M" and not _IS_UNSPACED.match(char):
+        return _MARK
+    lowered = char.lower()
+    return lowered if len(lowered) == 1 else char
 
 
 @functools.cache
@@ -139,14 +177,14 @@ _HANGUL_WORD = re.compile(f"^[{_HANGUL}]{{2,}}$")
 def index_terms(text: str, language: str = "english") -> list[str]:
     """Terms that a text is indexed and queried by, in order, with repeats.
 
-    Words are stemmed; numbers are whole; runs of unspaced scripts are overlapping pairs; Hangul words are both. Stop
-    words are dropped unless there is nothing else.
+    Words are stemmed; numbers are whole; runs of unspaced scripts are overlapping pairs; Hangul words are both.
+    Function words are dropped unless there is nothing else.
 
     Raises:
         InvalidRequestError: there is no stemmer for the language; the message lists those there are.
     """
     found = tokens(text)
-    kept = [token for token in found if token.text not in STOP_WORDS] or found
+    kept = [token for token in found if token.text not in FUNCTION_WORDS] or found
     words = [token.text for token in kept if token.script == "word"]
     stemmed = iter(stems(words, language))
     terms: list[str] = []
@@ -163,8 +201,10 @@ def index_terms(text: str, language: str = "english") -> list[str]:
 
 
 def bare_number(number: str) -> str:
-    """A number as a term: the same with or without the v of a version, and with or without thousands commas."""
+    """A number as a term: the same in any script's digits, with or without a version's v and thousands commas."""
     bare = number.removeprefix("v")
+    if not bare.isascii():
+        bare = "".join(str(unicodedata.decimal(char, char)) for char in bare)
     return bare.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?%?", bare) else bare
 
 

@@ -111,6 +111,12 @@ def as_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
+def offset_minutes(moment: datetime | None) -> int:
+    """Offset of a time's zone from UTC in minutes; 0 for none and for a naive one."""
+    offset = None if moment is None else moment.utcoffset()
+    return 0 if offset is None else int(offset.total_seconds() // 60)
+
+
 def normalise_participants(names: Iterable[str]) -> tuple[str, ...]:
     """Trimmed, without empties, sorted by (lower case, raw), one spelling for each lower case (the smallest raw)."""
     kept: list[str] = []
@@ -203,6 +209,7 @@ def normalise_operation(operation: Operation) -> Operation:
                 topics=normalise_topics(operation.topics),
                 event_time=None if operation.event_time is None else as_utc(operation.event_time),
                 event_precision=operation.event_precision,
+                utc_offset_minutes=operation.utc_offset_minutes or offset_minutes(operation.event_time),
                 participants=normalise_participants(operation.participants),
                 location=normalise_location(operation.location),
                 sources=operation.sources,
@@ -216,6 +223,7 @@ def normalise_operation(operation: Operation) -> Operation:
                 topics=None if operation.topics is None else normalise_topics(operation.topics),
                 event_time=None if operation.event_time is None else as_utc(operation.event_time),
                 event_precision=operation.event_precision,
+                utc_offset_minutes=_offset_of_update(operation),
                 participants=None if operation.participants is None else normalise_participants(operation.participants),
                 location=None if operation.location is None else normalise_location(operation.location),
                 sources=operation.sources,
@@ -226,3 +234,9 @@ def normalise_operation(operation: Operation) -> Operation:
             return operation
         case Clear():
             return Clear(reason=clean_text(operation.reason)[:ID_BYTES_MAX], sources=operation.sources)
+
+
+def _offset_of_update(update: Update) -> int | None:
+    if update.event_time is None:
+        return None
+    return update.utc_offset_minutes or offset_minutes(update.event_time)

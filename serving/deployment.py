@@ -1,0 +1,129 @@
+"""Commands that start, stop and look at a deployment."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from memoray.errors import UnavailableError
+from memoray.keys import UserKey
+from memoray.serving.options import Address, AsJson, Namespace, connected, marker
+from memoray.serving.output import console, print_json, shown_time, status_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def up(
+    store: Annotated[str, typer.Option(help="Directory of the store; on a cluster one that every shard node sees.")],
+    shards: Annotated[int, typer.Option(help="Number of shards; fixed when the store is created.")] = 1,
+    retrievers: Annotated[int, typer.Option(help="Number of retrieval actors.")] = 1,
+    extractor: Annotated[str, typer.Option(help="offline, or none to keep messages only.")] = "offline",
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Start a deployment; starts Ray on this machine first if there is none. Running it again changes nothing."""
+    from memoray.actors.cluster import Cluster, ClusterConfig  # noqa: PLC0415 - Ray takes a second to import
+    from memoray.actors.runtime import join_ray, start_ray_head  # noqa: PLC0415 - likewise
+
+    config = ClusterConfig(
+        store=str(Path(store).absolute()),
+        shards_count=shards,
+        retrievers_count=retrievers,
+        extractor=extractor,
+        namespace=namespace,
+    )
+    cluster = Cluster(config)
+    with _working("Looking for Ray …", as_json=as_json) as say:
+        try:
+            join_ray(namespace, address)
+        except UnavailableError:
+            if address is not None:
+                raise
+            say("Starting Ray on this machine …")
+            start_ray_head()
+            marker().parent.mkdir(parents=True, exist_ok=True)
+            marker().write_text("started by memoray up\n", encoding="utf-8")
+            join_ray(namespace)
+        say("Starting the embedder, the shards and the retrievers …")
+        statuses = cluster.ensure_shards()
+    if as_json:
+        print_json({"store": config.store, "namespace": namespace, "shards": statuses})
+        return
+    console.print(status_table(statuses))
+    console.print(f"The store is {config.store}. Next:")
+    console.print("  memoray submit TRANSCRIPT.jsonl --app APP --user USER", markup=False)
+    console.print('  memoray search "a question" --app APP --user USER', markup=False)
+
+
+def down(
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Stop a deployment, and the Ray of this machine if `up` started it. What waits goes on at the next `up`."""
+    from memoray.actors.client import Client  # noqa: PLC0415 - Ray takes a second to import
+    from memoray.actors.cluster import Cluster, ClusterConfig  # noqa: PLC0415 - likewise
+    from memoray.actors.runtime import join_ray, stop_ray, stop_ray_head  # noqa: PLC0415 - likewise
+
+    with _working("Stopping the deployment …", as_json=as_json) as say:
+        join_ray(namespace, address)
+        plan = Client(namespace, timeout=20).plan
+        config = ClusterConfig(
+            store=plan.store,
+            shards_count=plan.shards_count,
+            retrievers_count=plan.retrievers_count,
+            extractors_count=plan.extractors_count,
+            namespace=namespace,
+        )
+        Cluster(config).stop()
+        stop_ray()
+        ends_ray = address is None and marker().exists()
+        if ends_ray:
+            say("Stopping Ray …")
+            stop_ray_head()
+            marker().unlink(missing_ok=True)
+    if as_json:
+        print_json({"stopped": True, "ray_stopped": ends_ray})
+    else:
+        console.print("Stopped." if ends_ray else "Stopped; Ray goes on, as `memoray up` did not start it.")
+
+
+def status(
+    app: Annotated[str | None, typer.Option("--app", help="With --user: of one user.")] = None,
+    user: Annotated[str | None, typer.Option("--user", help="With --app: of one user.")] = None,
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """How every shard is; with --app and --user, how that user's sessions and jobs are."""
+    key = None if app is None or user is None else UserKey(app, user)
+    statuses = connected(address, namespace).status(key)
+    if as_json:
+        print_json([msgspec.to_builtins(item) for item in statuses])
+        return
+    console.print(status_table(statuses))
+    for item in statuses:
+        for session in item.sessions:
+            console.print(f"session {session.session_id}: {session.extracted} of {session.length} turns extracted")
+        for job in item.jobs:
+            retry = f", again at {shown_time(job.retry_at)}" if job.retry_at else ""
+            console.print(f"job {job.job_id} of {job.user}: {job.state}{retry} {job.error}", markup=False)
+
+
+@contextlib.contextmanager
+def _working(text: str, *, as_json: bool) -> Iterator[Callable[[str], None]]:
+    """Show a spinner, unless only JSON is wanted; gives a function that changes what it says."""
+    if as_json:
+        yield lambda _text: None
+        return
+    with console.status(text) as spinner:
+        yield spinner.update

@@ -1,0 +1,271 @@
+"""Commands about the memories of one user."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from memoray.entries import Kind
+from memoray.errors import InvalidRequestError
+from memoray.operations import OutcomeStatus
+from memoray.serving.options import Address, App, AsJson, Namespace, User, connected, parsed_time, user_key
+from memoray.serving.output import console, entries_table, errors, hit_as_json, hits_table, print_json
+from memoray.serving.transcripts import Session, load_transcript
+
+if TYPE_CHECKING:
+    from memoray.actors.client import Client
+    from memoray.events import Receipt
+    from memoray.keys import UserKey
+    from memoray.operations import Outcome
+
+EXTRACTION_SECONDS_MAX = 3600.0
+
+Topics = Annotated[list[str] | None, typer.Option("--topic", help="A topic; may be given several times.")]
+People = Annotated[list[str] | None, typer.Option("--with", help="A participant; may be given several times.")]
+When = Annotated[str | None, typer.Option("--when", help="When it happened: ISO 8601, such as 2026-03-12.")]
+Place = Annotated[str | None, typer.Option("--at", help="Where.")]
+
+
+def submit(
+    file: Annotated[Path, typer.Argument(help="JSON or JSON lines transcript, or a LoCoMo file.")],
+    app: App,
+    user: User,
+    form: Annotated[str, typer.Option("--format", help="auto, json, jsonl or locomo.")] = "auto",
+    session: Annotated[
+        str | None, typer.Option(help="Session of messages that name none; default: the file's name.")
+    ] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Each session is its whole transcript: keep what is new.")
+    ] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is extracted.")] = True,
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Hand over the messages of a conversation. Doing it again with the same file changes nothing."""
+    sessions = load_transcript(file, form, session)
+    client, key = connected(address, namespace), user_key(app, user)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=errors,
+        disable=as_json,
+    ) as progress:
+        receipts = _submit_all(client, key, sessions, progress, whole=whole)
+        if wait:
+            _await_extraction(client, key, progress)
+    state = client.status(key)[0]
+    left_out: dict[str, int] = {}
+    for receipt in receipts:
+        for reason, count in receipt.left_out.items():
+            left_out[reason] = left_out.get(reason, 0) + count
+    counts = {
+        "sessions": len(receipts),
+        "turns_kept": sum(len(receipt.turn_ids) for receipt in receipts),
+        "turns_known": sum(receipt.known for receipt in receipts),
+        "left_out": left_out,
+        "entries": state.entries_count,
+        "turns": state.turns_count,
+        "jobs_waiting": state.jobs_count,
+    }
+    if as_json:
+        print_json({**counts, "receipts": msgspec.to_builtins(receipts)})
+        return
+    console.print(
+        f"{counts['turns_kept']} turns kept in {counts['sessions']} sessions, {counts['turns_known']} known before."
+    )
+    for reason, count in left_out.items():
+        console.print(f"  left out: {count} ({reason})")
+    waiting = f" {state.jobs_count} jobs wait; `memoray status` says how they are." if state.jobs_count else ""
+    console.print(f"{state.turns_count} turns and {state.entries_count} memories of {key} now.{waiting}", markup=False)
+
+
+def _submit_all(
+    client: Client, user: UserKey, sessions: list[Session], progress: Progress, *, whole: bool
+) -> list[Receipt]:
+    task = progress.add_task("Submitting", total=len(sessions))
+    receipts: list[Receipt] = []
+    for session in sessions:
+        # Made of the contents, so that running the command again is a repeat and not a second submit.
+        contents = msgspec.json.encode((session.session_id, session.messages))
+        request_id = "cli-" + hashlib.blake2b(contents, digest_size=16).hexdigest()
+        submit_one = client.submit_session if whole else client.submit
+        receipts.append(submit_one(user, session.session_id, session.messages, request_id=request_id))
+        progress.advance(task)
+    return receipts
+
+
+def _await_extraction(client: Client, user: UserKey, progress: Progress) -> None:
+    total = len(client.status(user)[0].jobs)
+    task = progress.add_task("Extracting", total=total)
+
+    def show(waiting: int) -> None:
+        progress.update(task, completed=max(0, total - waiting), total=max(total, waiting))
+
+    client.wait(user, EXTRACTION_SECONDS_MAX, progress=show)
+    progress.update(task, completed=total)
+
+
+def add(
+    text: Annotated[str, typer.Argument(help="What to remember.")],
+    app: App,
+    user: User,
+    kind: Annotated[Kind, typer.Option(help="fact or episode.")] = Kind.FACT,
+    topic: Topics = None,
+    when: When = None,
+    with_: People = None,
+    at: Place = None,
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Remember a text as it is."""
+    outcome = connected(address, namespace).add(
+        user_key(app, user),
+        text,
+        kind=kind,
+        topics=topic or [],
+        event_time=parsed_time(when, "--when"),
+        participants=with_ or [],
+        location=at or "",
+    )
+    _print_outcome(outcome, as_json=as_json)
+
+
+def update(
+    entry_id: Annotated[str, typer.Argument(help="Id of the memory, as `memoray list` shows it.")],
+    app: App,
+    user: User,
+    text: Annotated[str | None, typer.Option(help="New text.")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="fact or episode.")] = None,
+    topic: Topics = None,
+    when: When = None,
+    with_: People = None,
+    at: Place = None,
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Change a memory; what is not given stays. The old version stays in the history."""
+    outcome = connected(address, namespace).update(
+        user_key(app, user),
+        entry_id,
+        text=text,
+        kind=kind,
+        topics=topic,
+        event_time=parsed_time(when, "--when"),
+        participants=with_,
+        location=at,
+    )
+    _print_outcome(outcome, as_json=as_json)
+
+
+def delete(
+    entry_id: Annotated[str, typer.Argument(help="Id of the memory, as `memoray list` shows it.")],
+    app: App,
+    user: User,
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Take a memory out of every current read; the history keeps it."""
+    _print_outcome(connected(address, namespace).delete(user_key(app, user), entry_id), as_json=as_json)
+
+
+def clear(
+    app: App,
+    user: User,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Take all memories and messages of a user out of every current read; the history keeps them."""
+    key = user_key(app, user)
+    if not yes:
+        if not sys.stdin.isatty():
+            message = f"clear would take away everything of {key}; add --yes to mean it"
+            raise InvalidRequestError(message)
+        typer.confirm(f"Take away everything of {key}?", abort=True, err=True)
+    _print_outcome(connected(address, namespace).clear(key), as_json=as_json)
+
+
+def list_entries(
+    app: App,
+    user: User,
+    limit: Annotated[int | None, typer.Option(help="Most to show; default: all.")] = None,
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """The memories of a user, most recently changed first."""
+    answer = connected(address, namespace).read(user_key(app, user), limit)
+    if as_json:
+        print_json(answer)
+    else:
+        console.print(entries_table(answer))
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    app: App,
+    user: User,
+    limit: Annotated[int, typer.Option(help="Most hits to show.")] = 10,
+    kind: Annotated[
+        Kind | None, typer.Option(help="Only facts, or only episodes; others fill up when there are few.")
+    ] = None,
+    after: Annotated[str | None, typer.Option(help="Happened at or after; ISO 8601.")] = None,
+    before: Annotated[str | None, typer.Option(help="Happened before; ISO 8601.")] = None,
+    turns: Annotated[bool, typer.Option("--turns/--no-turns", help="Search messages beside memories.")] = True,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Find the memories and messages that matter for a question."""
+    answer = connected(address, namespace).search(
+        user_key(app, user),
+        query,
+        limit=limit,
+        kind=kind,
+        event_after=parsed_time(after, "--after"),
+        event_before=parsed_time(before, "--before"),
+        turns=turns,
+        explain=explain,
+    )
+    if as_json:
+        print_json({"hits": [hit_as_json(hit, explain=explain) for hit in answer.hits]})
+        return
+    if answer.keyword_only:
+        errors.print("The embedder gave no vector; only words were matched.", style="yellow")
+    console.print(hits_table(answer.hits, explain=explain) if answer.hits else "Nothing found.")
+
+
+def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
+    """Show what became of an operation; a refusal ends the command with an error."""
+    if outcome.status in {OutcomeStatus.REFUSED, OutcomeStatus.FAILED}:
+        message = f"{outcome.status.value}: {outcome.reason}"
+        if outcome.entry_id:
+            message += f" ({outcome.entry_id})"
+        raise InvalidRequestError(message)
+    if as_json:
+        print_json(outcome)
+        return
+    version = f", version {outcome.version}" if outcome.version else ""
+    count = f", {outcome.count} memories" if outcome.count is not None else ""
+    console.print(f"{outcome.status.value}: {outcome.entry_id or ''}{version}{count} ({outcome.reason})", markup=False)

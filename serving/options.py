@@ -1,0 +1,90 @@
+"""Options that several commands share, and how a command runs: one readable line for an error, JSON where asked for."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from memoray.errors import InvalidRequestError, MemorayError
+from memoray.keys import UserKey
+from memoray.serving.output import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memoray.actors.client import Client
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+Address = Annotated[
+    str | None,
+    typer.Option(help="Ray cluster; default: RAY_ADDRESS, else the one on this machine.", show_default=False),
+]
+Namespace = Annotated[str, typer.Option(help="Ray namespace of the deployment.")]
+App = Annotated[str, typer.Option("--app", help="Application name: half of the boundary that nothing crosses.")]
+User = Annotated[str, typer.Option("--user", help="User id: the other half.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
+
+USAGE_EXIT = 2
+
+
+def command(function: F) -> F:
+    """Give a command the option `--debug`, without which an error is one line on standard error.
+
+    The exit code is 2 where the caller can correct the call, 1 for any other error.
+    """
+
+    @functools.wraps(function)
+    def run(*args: object, debug: bool = False, **kwargs: object) -> object:
+        try:
+            return function(*args, **kwargs)
+        except MemorayError as error:
+            if debug or os.environ.get("MEMORAY_DEBUG"):
+                raise
+            errors.print(f"memoray: {error}", style="red", markup=False, soft_wrap=True)
+            raise typer.Exit(USAGE_EXIT if isinstance(error, InvalidRequestError) else 1) from None
+
+    signature = inspect.signature(function, eval_str=True)
+    option = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), option])  # type: ignore[attr-defined]
+    run.__annotations__ = {**{name: part.annotation for name, part in signature.parameters.items()}, "debug": Debug}
+    return run  # type: ignore[return-value]  # the same function with one more option
+
+
+def connected(address: str | None, namespace: str) -> Client:
+    """A client of the running deployment."""
+    from memoray.actors.client import connect  # noqa: PLC0415 - Ray takes a second to import, `--help` should not
+
+    return connect(address, namespace=namespace)
+
+
+def user_key(app: str, user: str) -> UserKey:
+    """The user that a command is about."""
+    return UserKey(app, user)
+
+
+def parsed_time(value: str | None, option: str) -> datetime | None:
+    """A time given on the command line: ISO 8601, a date alone included.
+
+    Raises:
+        InvalidRequestError: it is not.
+    """
+    if value is None:
+        return None
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        message = f"{option} {value!r}; give ISO 8601, such as 2026-03-12 or 2026-03-12T16:00+01:00"
+        raise InvalidRequestError(message) from None
+
+
+def marker() -> Path:
+    """File that says that `up` started the Ray of this machine, so that `down` may end it."""
+    return Path.home() / ".memoray" / "started-ray"

@@ -1,0 +1,136 @@
+"""How answers look on a terminal, and as JSON. Pure but for printing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from memoray.entries import Entry, Precision
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from memoray.requests import Hit, ReadAnswer, ShardStatus, Source
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+
+def print_json(value: object) -> None:
+    """A value as JSON on standard output, structs as objects, times as ISO 8601."""
+    sys.stdout.write(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=2) + "\n")
+
+
+def shown_time(moment: datetime | None, precision: Precision = Precision.INSTANT) -> str:
+    """A date as exact as it is known; "" for none."""
+    if moment is None:
+        return ""
+    if precision is Precision.INSTANT:
+        return f"{moment:%Y-%m-%d %H:%M}" if moment.hour or moment.minute else f"{moment:%Y-%m-%d}"
+    forms = {
+        Precision.DAY: "%Y-%m-%d",
+        Precision.WEEK: "week of %Y-%m-%d",
+        Precision.MONTH: "%Y-%m",
+        Precision.YEAR: "%Y",
+    }
+    return moment.strftime(forms[precision])
+
+
+def hit_time(hit: Hit) -> str:
+    """When a hit happened, in the zone that it was told in, as exact as it is known."""
+    if hit.entry is not None:
+        return shown_time(hit.entry.local_event_time, hit.entry.event_precision)
+    return shown_time(None if hit.turn is None else hit.turn.local_time)
+
+
+def shown_source(source: Source) -> str:
+    """Who said it, when and where."""
+    said = f"{source.speaker}, {source.local_time:%Y-%m-%d %H:%M}, {source.session_id}"
+    return f"{said} ({source.message_id})" if source.message_id else said
+
+
+def hit_as_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
+    """A hit as `search --json` gives it."""
+    shown: dict[str, Any] = {
+        "type": hit.type,
+        "id": hit.id,
+        "text": hit.text,
+        "score": hit.score,
+        "event_time": None if hit.event_time is None else hit.event_time.isoformat(),
+        "sources": msgspec.to_builtins(hit.sources),
+    }
+    if hit.entry is not None:
+        shown["kind"] = hit.entry.kind.value
+    if explain:
+        shown["shares"] = msgspec.to_builtins(hit.shares)
+    return shown
+
+
+def hits_table(hits: Sequence[Hit], *, explain: bool) -> Table:
+    """Hits with the messages they come from."""
+    table = Table(show_lines=True, expand=True)
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("what", ratio=3)
+    table.add_column("date", no_wrap=True)
+    table.add_column("said by", ratio=2)
+    if explain:
+        table.add_column("score", ratio=2)
+    for number, hit in enumerate(hits, 1):
+        kind = hit.type if hit.entry is None else hit.entry.kind.value
+        what = Text.assemble((f"{kind}  ", "dim"), hit.text)
+        sources = "\n".join(shown_source(source) for source in hit.sources[:3])
+        row: list[str | Text] = [str(number), what, hit_time(hit), Text(sources)]
+        if explain:
+            row.append(Text(explanation(hit)))
+        table.add_row(*row)
+    return table
+
+
+def explanation(hit: Hit) -> str:
+    """The arithmetic of a hit's score."""
+    lines = [f"{hit.score:.5f} ="]
+    lines += [
+        f"  {share.share:.5f}  {share.leg} rank {share.rank} (weight {share.weight:g}, raw {share.raw:.3f})"
+        for share in hit.shares
+    ]
+    return "\n".join(lines)
+
+
+def entries_table(answer: ReadAnswer) -> Table:
+    """Entries, newest first."""
+    table = Table(expand=True)
+    for name in ("id", "kind", "date", "v"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("memory", ratio=3)
+    table.add_column("said by", ratio=2)
+    for entry in answer.entries:
+        table.add_row(*_entry_cells(entry, answer))
+    return table
+
+
+def _entry_cells(entry: Entry, answer: ReadAnswer) -> list[str | Text]:
+    sources = [shown_source(answer.sources[key]) for key in entry.sources[-2:] if key in answer.sources]
+    date = shown_time(entry.local_event_time, entry.event_precision)
+    return [entry.id, entry.kind.value, date, str(entry.version), Text(entry.text), Text("\n".join(sources))]
+
+
+def status_table(statuses: Sequence[ShardStatus]) -> Table:
+    """Shards, or one user's shard."""
+    table = Table()
+    for name in ("shard", "state", "epoch", "seq", "users", "entries", "turns", "jobs", "no vector yet"):
+        table.add_column(name, justify="left" if name == "state" else "right")
+    for status in statuses:
+        table.add_row(
+            str(status.shard),
+            Text(status.state if not status.error else f"{status.state}: {status.error}"),
+            *(str(number) for number in (status.epoch, status.seq, status.users_count, status.entries_count)),
+            *(str(number) for number in (status.turns_count, status.jobs_count, status.unembedded_count)),
+        )
+    return table
