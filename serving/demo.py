@@ -45,7 +45,7 @@ QUESTIONS = (
     Question("a preference that changed", "What is my favourite editor?", "Helix"),
     Question("another one", "Do I drink coffee?", "green tea"),
     Question("an exact version string", "v3.14.2-rc1", "billing service"),
-    Question("a paraphrase without a shared word", "Where did I put the two-wheeler?", "cellar"),
+    Question("a paraphrase without a shared word", "Which instrument does my kid learn?", "violin"),
     Question("a question in Chinese", "点外卖要注意什么？", "花生过敏"),
 )
 

@@ -13,7 +13,9 @@ _is_watching = False
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
-    if _is_watching and event in _FORBIDDEN:
+    # The standard library imports some of its modules when they are first needed.
+    is_import = event == "open" and str(arguments[0]).endswith((".py", ".pyc"))
+    if _is_watching and event in _FORBIDDEN and not is_import:
         _touched.append(f"{event} {arguments[:1]}")
 
 
@@ -22,8 +24,7 @@ sys.addaudithook(_watch)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
-    # Around the call only: pytest itself opens files before and after it. An import is not the test's doing, so the
-    # modules that a test needs are imported at its top.
+    # Around the call only: pytest itself opens files before and after it.
     global _is_watching  # noqa: PLW0603 - an audit hook cannot be taken out, only switched off
     _touched.clear()
     _is_watching = "shell" not in pyfuncitem.keywords

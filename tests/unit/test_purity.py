@@ -12,6 +12,6 @@ from tests.unit import conftest
 def test_opening_a_file_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     monkeypatch.setattr(conftest, "_touched", seen)
-    Path(__file__).read_text(encoding="utf-8")
-    assert any("test_purity" in what for what in seen)
+    Path("/dev/null").read_text(encoding="utf-8")
+    assert any("/dev/null" in what for what in seen)
     seen.clear()

@@ -1,0 +1,136 @@
+"""The command line against a real deployment: what is printed, what is JSON, what is an error."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import memoray
+from memoray.actors.cluster import Cluster, ClusterConfig
+from memoray.serving.cli import app
+
+NAMESPACE = "cli-test"
+WHO = ["--app", "cli", "--user", "kim", "--namespace", NAMESPACE]
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def deployment(ray_session: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    assert ray_session
+    store = str(tmp_path_factory.mktemp("cli") / "store")
+    cluster = Cluster(ClusterConfig(store=store, namespace=NAMESPACE))
+    cluster.ensure_shards()
+    yield
+    cluster.stop()
+
+
+def run(*arguments: str, who: list[str] | None = None) -> str:
+    result = runner.invoke(app, [*arguments, *(WHO if who is None else who)])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def as_json(*arguments: str) -> Any:  # noqa: ANN401 - whatever is printed
+    return json.loads(run(*arguments, "--json"))
+
+
+def refused(*arguments: str, who: list[str] | None = None) -> tuple[int, str]:
+    result = runner.invoke(app, [*arguments, *(WHO if who is None else who)])
+    assert result.exit_code != 0
+    assert "Traceback" not in result.output
+    return result.exit_code, result.stderr
+
+
+def transcript(folder: Path) -> Path:
+    lines = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "The boathouse key hangs behind the clock.", "id": "a"},
+        {"role": "assistant", "content": "Good to know.", "id": "b"},
+        {"role": "user", "content": "We painted the boathouse on 3 May 2025.", "id": "c", "session_id": "later"},
+    ]
+    path = folder / "talk.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+    return path
+
+
+def test_a_transcript_goes_in_once_and_is_found(tmp_path: Path) -> None:
+    path = transcript(tmp_path)
+    first = as_json("submit", str(path))
+    assert (first["sessions"], first["turns_kept"], first["left_out"]) == (2, 3, {"system": 1})
+    assert (first["turns"], first["jobs_waiting"]) == (3, 0)
+    again = as_json("submit", str(path))
+    assert (again["turns"], again["entries"]) == (3, first["entries"])
+    hits = as_json("search", "Where is the key of the boathouse?")["hits"]
+    assert set(hits[0]) >= {"type", "id", "text", "score", "event_time", "sources"}
+    assert "behind the clock" in hits[0]["text"]
+    assert hits[0]["sources"][0]["message_id"] == "a"
+    dated = as_json("search", "painted", "--after", "2025-01-01", "--before", "2025-12-31", "--no-turns")["hits"]
+    assert dated[0]["event_time"] == "2025-05-03T00:00:00+00:00"
+    shown = run("search", "boathouse", "--explain")
+    assert "rank 1" in shown
+
+
+def test_memories_by_hand() -> None:
+    who = ["--app", "cli", "--user", "lou", "--namespace", NAMESPACE]
+    added = json.loads(run("add", "Prefers trains", "--topic", "travel", "--json", who=who))
+    key = added["entry_id"]
+    changed = json.loads(run("update", key, "--text", "Prefers night trains", "--with", "Ines", "--json", who=who))
+    assert changed["version"] == 2
+    entry = json.loads(run("list", "--json", who=who))["entries"][0]
+    assert (entry["text"], entry["topics"], entry["participants"]) == ("Prefers night trains", ["travel"], ["Ines"])
+    assert "applied" in run("delete", key, who=who)
+    code, said = refused("delete", key, who=who)
+    assert (code, said.strip()) == (2, f"memoray: refused: target deleted ({key})")
+    run("add", "Something else", who=who)
+    code, said = refused("clear", who=who)
+    assert code == 2
+    assert "--yes" in said
+    assert json.loads(run("clear", "--yes", "--json", who=who))["count"] == 1
+
+
+def test_status_of_the_deployment_and_of_a_user() -> None:
+    shards = json.loads(run("status", "--json", who=["--namespace", NAMESPACE]))
+    assert [shard["state"] for shard in shards] == ["serving"]
+    assert "shard" in run("status")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["submit", "nowhere.json"], "nowhere.json: no such file"),
+        (["add", "   "], "memory text required"),
+        (["add", "x", "--when", "soon"], "--when 'soon'; give ISO 8601"),
+        (["search", "x", "--limit", "0"], "limit 0; give 1 to 1000"),
+        (["search", "x", "--after", "May"], "--after 'May'"),
+        (["update", "nope", "--text", "x"], "not_found"),
+        (["submit", __file__, "--format", "xml"], "format 'xml'"),
+    ],
+)
+def test_an_error_is_one_line_that_names_the_value(arguments: list[str], says: str) -> None:
+    code, said = refused(*arguments)
+    assert code == 2
+    assert says in said
+    assert said.startswith("memoray: ")
+
+
+def test_no_deployment_is_said_with_the_way_out() -> None:
+    code, said = refused("list", who=["--app", "a", "--user", "b", "--namespace", "nobody"])
+    assert code == 1
+    assert "memoray up" in said
+
+
+def test_help_is_quick_to_load_and_the_version_is_printed() -> None:
+    code = "import sys, memoray.serving.cli; sys.exit('ray' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)  # noqa: S603 - python
+    assert runner.invoke(app, ["--version"]).stdout.strip() == memoray.__version__
+    for command in ("demo", "up", "down", "status", "submit", "add", "update", "delete", "clear", "list", "search"):
+        shown = runner.invoke(app, [command, "--help"]).stdout
+        assert "--json" in shown
+        assert "--debug" in shown
