@@ -24,7 +24,7 @@ _NOT_NAMES = frozenset(
 )
 _NAME = r"[A-Z][\w\u00c0-\u024f'\u2019-]+"
 _PEOPLE = re.compile(
-    rf"\b(?:with|and|met|visited|married|called|named)\s+(?:(?:my|our|his|her|their)\s+(?:[a-z]+\s+){{0,3}})?"
+    rf"\b(?:with|and|met|married|called|named)\s+(?:(?:my|our|his|her|their)\s+(?:[a-z]+\s+){{0,3}})?"
     rf"({_NAME}(?:\s+{_NAME})?(?:(?:,\s*|\s+and\s+|,\s*and\s+){_NAME}(?:\s+{_NAME})?)*)"
 )
 _FIRST_PERSON = re.compile(rf"^({_NAME}) and I\b")
