@@ -36,7 +36,7 @@ from memoray.requests import (
     StatusRequest,
     SubmitRequest,
 )
-from memoray.validation import offset_minutes, check_search, clean_text, normalise_operation
+from memoray.validation import check_search, clean_text, normalise_operation, offset_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -103,8 +103,8 @@ def _prepare() -> None:
     """Say in the environment, which Ray and its processes read, what Ray leaves open.
 
     Who reaches a Ray port can run code on its machine, so all processes of a cluster show each other a token. Ray 2.60
-    asks for one on clusters that a driver starts, later versions on all; so that both ends agree, it is said here, unless
-    the user has said something else.
+    asks for one on clusters that a driver starts, later versions on all; so that both ends agree, it is said here,
+    unless the user has said something else.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray's future default, so that it does not warn

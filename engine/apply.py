@@ -5,14 +5,13 @@ Pure, but for the search for similar entries, which is passed in.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from memoray.config import ALL_OPERATIONS, UpdatePolicy
-from memoray.entries import Entry, EntryId, Precision, identity_of, identity_of_entry
+from memoray.entries import Entry, EntryId, identity_of, identity_of_entry
 from memoray.errors import InvalidRequestError
 from memoray.events import (
     EntriesRelated,
@@ -24,6 +23,7 @@ from memoray.events import (
     UserCleared,
 )
 from memoray.extraction.reconcile import Candidate, Keep, Repeat, Revise, reconcile
+from memoray.extraction.updates import Recheck, Refuse, as_add, check_update
 from memoray.messages import TurnId
 from memoray.operations import Add, Clear, Delete, Operation, Outcome, OutcomeStatus, Update
 from memoray.validation import OPERATIONS_COUNT_MAX, normalise_operation
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memoray.engine.draft import Draft
-
-
-_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class FindCandidates(Protocol):
@@ -186,53 +183,38 @@ def _put_new(draft: Draft, add: Add, vector: bytes | None, related: tuple[EntryI
 
 def _update(draft: Draft, update: Update, vector: bytes | None, rules: Rules, find: FindCandidates | None) -> Outcome:
     entry = draft.state.entries.get(update.entry_id)
-    if entry is None:
-        if update.entry_id in draft.state.retired:
-            return _refused("target deleted", update.entry_id)
-        if find is None or update.text is None or "add" not in rules.enabled:
-            return _refused("not_found: no live entry has this id", update.entry_id)
-        return _add(draft, _as_add(update, None), vector, rules, find)
-    seen = update.seen_version or rules.known_versions.get(update.entry_id)
-    if seen is not None and seen != entry.version:
-        if find is None or update.text is None or "add" not in rules.enabled:
-            return _refused(f"the entry has moved on from version {seen} to {entry.version}", entry.id)
-        return _add(draft, _as_add(update, entry), vector, rules, find)
-    if rules.policy is UpdatePolicy.APPEND_ONLY and find is not None:
-        if update.text is None or "add" not in rules.enabled:
-            return _refused("updates are not made under append_only", entry.id)
-        return _add(draft, _as_add(update, entry), vector, rules, find)
+    if entry is None and update.entry_id in draft.state.retired:
+        return _refused("target deleted", update.entry_id)
+    if find is None:
+        return _update_of_caller(draft, update, entry, vector, rules)
+    seen = rules.known_versions.get(update.entry_id)
+    verdict = check_update(update, entry, seen_version=seen, policy=rules.policy, enabled=rules.enabled)
+    if isinstance(verdict, Recheck):
+        return _add(draft, verdict.add, vector, rules, find)
+    if isinstance(verdict, Refuse) or entry is None:
+        reason = verdict.reason if isinstance(verdict, Refuse) else "not_found: no live entry has this id"
+        return _refused(reason, update.entry_id)
     return _revise(draft, entry, update, vector, "as proposed", rules)
 
 
-def _as_add(update: Update, entry: Entry | None) -> Add:
-    """The add that an update amounts to when its target is gone or has moved on; gaps are filled from `entry`."""
-    blank = entry or Entry(update.entry_id, "", _NEVER, _NEVER, 0)
-    return Add(
-        text=update.text or blank.text,
-        kind=update.kind or blank.kind,
-        topics=blank.topics if update.topics is None else update.topics,
-        event_time=update.event_time or blank.event_time,
-        event_precision=update.event_precision or blank.event_precision,
-        utc_offset_minutes=blank.utc_offset_minutes if update.event_time is None else update.utc_offset_minutes or 0,
-        participants=blank.participants if update.participants is None else update.participants,
-        location=blank.location if update.location is None else update.location,
-        sources=update.sources,
-    )
+def _update_of_caller(draft: Draft, update: Update, entry: Entry | None, vector: bytes | None, rules: Rules) -> Outcome:
+    if entry is None:
+        return _refused("not_found: no live entry has this id", update.entry_id)
+    if update.seen_version not in {None, entry.version}:
+        return _refused(f"the entry has moved on from version {update.seen_version} to {entry.version}", entry.id)
+    return _revise(draft, entry, update, vector, "as asked", rules)
 
 
 def _revise(draft: Draft, entry: Entry, update: Update, vector: bytes | None, reason: str, rules: Rules) -> Outcome:
     sources = entry.sources + tuple(turn_id for turn_id in update.sources if turn_id not in entry.sources)
-    changed = _as_add(update, entry)
-    precision = entry.event_precision
-    if update.event_time is not None:
-        precision = update.event_precision or Precision.INSTANT
+    changed = as_add(update, entry)
     new = replace(
         entry,
         text=changed.text,
         kind=changed.kind,
         topics=changed.topics,
         event_time=changed.event_time,
-        event_precision=precision,
+        event_precision=changed.event_precision,
         utc_offset_minutes=changed.utc_offset_minutes,
         participants=changed.participants,
         location=changed.location,

@@ -145,6 +145,7 @@ class Shard:
         for batch in self._log.recovered:
             state = fold(state, batch)
             self.projections.apply(batch, state)
+        self._log.recovered = ()  # folded; not to be held for the life of the shard
         self.projections.keywords.commit()
         return state
 

@@ -15,8 +15,20 @@ import uuid
 os.environ.setdefault("RAY_AUTH_MODE", "token")  # as `memoray up` starts Ray; read when Ray is imported
 
 import ray
+from ray.exceptions import RayTaskError
 
 NAMESPACE = os.environ.get("MEMORAY_NAMESPACE", "memoray")
+
+
+def submit(shard: str, body: bytes) -> bytes:
+    """Submit to a shard, or to the one that owns the user: a shard that doesn't names the one that does."""
+    try:
+        return bytes(ray.get(ray.get_actor(shard, namespace=NAMESPACE).submit.remote(body), timeout=30))
+    except RayTaskError as error:
+        home = re.search(r"belongs to shard (\d+)", str(error))
+        if home is None:
+            raise
+        return submit(f"shard-{home[1]}", body)
 
 
 def main(app: str, user: str, text: str) -> None:
@@ -29,18 +41,7 @@ def main(app: str, user: str, text: str) -> None:
         "request_id": uuid.uuid4().hex,  # the same id again gets the same receipt: safe to repeat
         "messages": [{"role": "user", "text": text}],
     }
-    body = json.dumps(request).encode()
-    shard = "shard-0"
-    for _ in range(2):
-        try:
-            receipt = ray.get(ray.get_actor(shard, namespace=NAMESPACE).submit.remote(body), timeout=30)
-            break
-        except ray.exceptions.RayTaskError as error:
-            # A shard that does not own the user names the one that does.
-            home = re.search(r"belongs to shard (\d+)", str(error))
-            if home is None:
-                raise
-            shard = f"shard-{home[1]}"
+    receipt = submit("shard-0", json.dumps(request).encode())
     print(json.dumps(json.loads(receipt), indent=2))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from memoray.extraction.guards import times_conflict
+from memoray.extraction.guards import is_subsequence
+from memoray.extraction.occasions import local_time, times_conflict
 from memoray.text import fold
 
 if TYPE_CHECKING:
@@ -23,26 +25,32 @@ _CHANGE = re.compile(
 
 def is_safe_enrichment(add: Add, entry: Entry, new: Facets, old: Facets) -> bool:
     """Whether the add is the entry with detail added: nothing dropped, reordered, denied or marked as a change."""
-    if add.kind != entry.kind or times_conflict(add.event_time, entry.event_time):
+    new_time = local_time(add.event_time, add.utc_offset_minutes)
+    if add.kind != entry.kind or times_conflict(new_time, entry.local_event_time):
         return False
     if add.participants and entry.participants and not _folded(entry.participants) <= _folded(add.participants):
         return False
     if add.location and entry.location and fold(add.location).strip() != fold(entry.location).strip():
         return False
-    if new.negations != old.negations or not old.material <= new.material or old.numbers - new.numbers:
+    if (
+        new.negations != old.negations
+        or not old.material <= new.material
+        or Counter(old.numbers) - Counter(new.numbers)
+    ):
         return False
     if _CHANGE.search(add.text) and not _CHANGE.search(entry.text):
         return False
-    shared = len(old.material & new.material)
-    if not shared or shared / len(old.material) < OLD_COVERAGE_MIN or shared / len(new.material) < NEW_COVERAGE_MIN:
+    old_words, new_words = _counted(old), _counted(new)
+    shared = len(old_words & new_words)
+    if not shared or shared / len(old_words) < OLD_COVERAGE_MIN or shared / len(new_words) < NEW_COVERAGE_MIN:
         return False
-    return _is_subsequence(old.order, new.order)
+    return is_subsequence(old.order, new.order)
 
 
 def _folded(names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(fold(name).strip() for name in names)
 
 
-def _is_subsequence(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
-    left = iter(new)
-    return all(word in left for word in old)
+def _counted(text: Facets) -> frozenset[str]:
+    """What coverage is counted over: a single letter or digit must be kept, but is too short to count as detail."""
+    return frozenset(word for word in text.material if len(word.encode()) > 1)

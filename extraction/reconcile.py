@@ -6,9 +6,9 @@ similarity and word-set Jaccard. The guards have the last word over the tiers.
 1. Equal after normalisation, kind, event time, participants and location included → repeat.
 2. Different event times, or different full dates in the texts → two entries.
 3. Both facts, different only in numbers or negations → the new value replaces the old one, which stays in history.
-4. The old one has a name that the new one lacks → two entries, linked.
+4. The old one has a name that the new one lacks, or it was with other people or elsewhere → two entries, linked.
 5. Otherwise: a repeat, if the new one says nothing that the old one doesn't; an update, if it keeps all that the old
-   one says; else two entries, linked.
+   one says, about the same subject; else two entries, linked.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from memoray.config import ALL_OPERATIONS, UpdatePolicy
 from memoray.entries import Entry, EntryId
 from memoray.extraction.guards import (
     Facets,
-    dates_conflict,
     differ_only_in_values,
     facets,
     is_reordered,
+    keeps_everything,
     names_conflict,
-    times_conflict,
+    says_nothing_beyond,
 )
+from memoray.extraction.occasions import date_of, dates_conflict, local_time, times_conflict
 from memoray.extraction.preserve import is_safe_enrichment
 from memoray.operations import Add, Update
 from memoray.text import fold, jaccard, word_set
-from memoray.validation import merge_topics
+from memoray.validation import PARTICIPANTS_COUNT_MAX, merge_topics, normalise_participants
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 SKIP_SCORE_MIN = 0.90
 UPDATE_SCORE_MIN = 0.60
@@ -95,11 +96,29 @@ class _Match:
         self.overlap = jaccard(word_set(add.text), word_set(entry.text))
         self.tier = tier(candidate.score, self.overlap)
         self.rank = (-self.tier, -candidate.score, -self.overlap, entry.id)
-        self.is_other_occasion = times_conflict(add.event_time, entry.event_time) or dates_conflict(self.new, self.old)
+        new_time = local_time(add.event_time, add.utc_offset_minutes)
+        old_time = entry.local_event_time
+        self.is_other_occasion = times_conflict(new_time, old_time) or dates_conflict(
+            self.new.dates or date_of(new_time, add.event_precision),
+            self.old.dates or date_of(old_time, entry.event_precision),
+        )
+        self.is_elsewhere = _circumstances_conflict(add, entry)
         self.is_opposed = self.new.negations != self.old.negations or is_reordered(self.new, self.old)
-        is_comparable = add.kind == entry.kind and not self.is_opposed
-        self.adds_nothing = is_comparable and self.new.material <= self.old.material
-        self.keeps_all = is_comparable and self.old.material <= self.new.material
+        is_comparable = add.kind == entry.kind and not self.is_elsewhere
+        self.adds_nothing = is_comparable and says_nothing_beyond(self.new, self.old)
+        self.keeps_all = is_comparable and not self.is_opposed and keeps_everything(self.new, self.old)
+
+
+def _circumstances_conflict(add: Add, entry: Entry) -> bool:
+    """Whether the two happened elsewhere or with other people; unknown agrees with anything."""
+    new, old = _folded(add.participants), _folded(entry.participants)
+    if new and old and not (new <= old or old <= new):
+        return True
+    return bool(add.location and entry.location) and fold(add.location) != fold(entry.location)
+
+
+def _folded(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(fold(name).strip() for name in names)
 
 
 def reconcile(
@@ -133,7 +152,8 @@ def _first(add: Add, matches: Sequence[_Match], policy: UpdatePolicy) -> Verdict
     if policy is not UpdatePolicy.PRESERVE_HISTORY:
         for match in matches:
             both_facts = add.kind == match.entry.kind == "fact"
-            if both_facts and not match.is_other_occasion and differ_only_in_values(match.new, match.old):
+            is_same_occasion = not (match.is_other_occasion or match.is_elsewhere)
+            if both_facts and is_same_occasion and differ_only_in_values(match.new, match.old):
                 return _revise(add, match, "a new value of the same statement")
     related: list[EntryId] = []
     for match in matches:
@@ -154,7 +174,7 @@ def _by_tier(add: Add, match: _Match, policy: UpdatePolicy) -> Verdict | None:
         return None
     if match.adds_nothing and (match.tier == 2 or match.keeps_all):  # noqa: PLR2004 - the upper tier
         return _with_topics(add, match)
-    if names_conflict(match.new, match.old) or match.is_opposed:
+    if names_conflict(match.new, match.old) or match.is_opposed or match.is_elsewhere:
         return None
     if match.keeps_all:
         return _revise(add, match, "added detail")
@@ -167,8 +187,8 @@ def _with_topics(add: Add, match: _Match) -> Verdict:
     """A repeat that brings something beside its text, such as a topic or a place, adds just that."""
     entry = match.entry
     topics = merge_topics(entry.topics, add.topics)
-    gains_time = add.event_time is not None and entry.event_time != add.event_time and entry.event_time is None
-    gains_people = bool({name.lower() for name in add.participants} - {name.lower() for name in entry.participants})
+    gains_time = add.event_time is not None and entry.event_time is None
+    gains_people = bool(_folded(add.participants) - _folded(entry.participants))
     gains_place = bool(add.location) and not entry.location
     if topics == entry.topics and not (gains_time or gains_people or gains_place):
         return Repeat(entry.id, "already known in other words")
@@ -177,7 +197,8 @@ def _with_topics(add: Add, match: _Match) -> Verdict:
         topics=topics,
         event_time=add.event_time if gains_time else None,
         event_precision=add.event_precision if gains_time else None,
-        participants=(*entry.participants, *add.participants) if gains_people else None,
+        utc_offset_minutes=add.utc_offset_minutes if gains_time else None,
+        participants=_all_people(add, entry) if gains_people else None,
         location=add.location if gains_place else None,
     )
     return Revise(entry.id, update, "already known; new topics or circumstances")
@@ -185,7 +206,6 @@ def _with_topics(add: Add, match: _Match) -> Verdict:
 
 def _revise(add: Add, match: _Match, reason: str) -> Revise:
     entry = match.entry
-    people = (*entry.participants, *add.participants) if add.participants else None
     update = Update(
         entry.id,
         text=add.text,
@@ -193,10 +213,17 @@ def _revise(add: Add, match: _Match, reason: str) -> Revise:
         topics=merge_topics(entry.topics, add.topics),
         event_time=add.event_time,
         event_precision=None if add.event_time is None else add.event_precision,
-        participants=people,
+        utc_offset_minutes=None if add.event_time is None else add.utc_offset_minutes,
+        participants=_all_people(add, entry) if add.participants else None,
         location=add.location or None,
     )
     return Revise(entry.id, update, reason)
+
+
+def _all_people(add: Add, entry: Entry) -> tuple[str, ...]:
+    """Participants of both, as an entry holds them; where they are too many for one, those of the add."""
+    together = {*entry.participants, *add.participants}
+    return normalise_participants(together if len(together) <= PARTICIPANTS_COUNT_MAX else add.participants)
 
 
 _ENDS = ".!?\u3002\uff01\uff1f \t"
@@ -204,7 +231,9 @@ _ENDS = ".!?\u3002\uff01\uff1f \t"
 
 def normal_text(text: str) -> str:
     """Text as repeats are compared: folded, white space collapsed, without closing punctuation."""
-    return re.sub(r"\s+", " ", fold(text)).rstrip(_ENDS).strip()
+    collapsed = re.sub(r"\s+", " ", fold(text)).strip()
+    # Text that is closing punctuation only would be nothing without it, and "!!!" is not "???".
+    return collapsed.rstrip(_ENDS).strip() or collapsed
 
 
 def is_repeat(add: Add, entry: Entry) -> bool:
@@ -213,6 +242,6 @@ def is_repeat(add: Add, entry: Entry) -> bool:
         normal_text(add.text) == normal_text(entry.text)
         and add.kind == entry.kind
         and add.event_time == entry.event_time
-        and {fold(name) for name in add.participants} == {fold(name) for name in entry.participants}
-        and fold(add.location) == fold(entry.location)
+        and _folded(add.participants) == _folded(entry.participants)
+        and fold(add.location).strip() == fold(entry.location).strip()
     )

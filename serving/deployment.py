@@ -15,7 +15,7 @@ from memoray.serving.options import Address, AsJson, Namespace, connected, marke
 from memoray.serving.output import console, print_json, shown_time, status_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
 
 def up(
@@ -120,7 +120,7 @@ def status(
 
 
 @contextlib.contextmanager
-def _working(text: str, *, as_json: bool) -> Iterator[Callable[[str], None]]:
+def _working(text: str, *, as_json: bool) -> Generator[Callable[[str], None]]:
     """Show a spinner, unless only JSON is wanted; gives a function that changes what it says."""
     if as_json:
         yield lambda _text: None

@@ -172,7 +172,7 @@ def _string(value: Any, where: str) -> str | None:  # noqa: ANN401 - whatever th
     raise InvalidRequestError(message)
 
 
-def _expect(value: Any, kind: type[list[Any]] | type[dict[str, Any]], where: str) -> Any:  # noqa: ANN401 - whatever the file holds
+def _expect(value: Any, kind: type[list[Any] | dict[str, Any]], where: str) -> Any:  # noqa: ANN401 - whatever the file holds
     if not isinstance(value, kind):
         wanted = "a list" if kind is list else "an object"
         message = f"{where}: {type(value).__name__} {str(value)[:60]!r} where {wanted} should be"

@@ -42,7 +42,11 @@ def test_python_blocks_run_in_order(
 ) -> None:
     """They connect to the default deployment, which here is the test's."""
     real = client_module.Client
-    monkeypatch.setattr(client_module, "Client", lambda _namespace, **more: real(deployment, **more))
+
+    def here(_namespace: str, *, timeout: float) -> client_module.Client:
+        return real(deployment, timeout=timeout)
+
+    monkeypatch.setattr(client_module, "Client", here)
     names: dict[str, object] = {}
     for block in blocks(path, "python"):
         exec(compile(block, str(path), "exec"), names)  # noqa: S102 - our own documents
