@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memoray.engine.ids import request_hash, turn_id_of_content, turn_id_of_message
 from memoray.entries import Kind, identity_of
-from memoray.keys import SLOTS_COUNT, UserKey, length_prefixed, shard_of, shard_of_slot, slot_of
-
-parts = st.lists(st.text(max_size=5), max_size=4).map(tuple)
-
-
-@given(parts, parts)
-def test_different_parts_give_different_bytes(one: tuple[str, ...], other: tuple[str, ...]) -> None:
-    assert (length_prefixed(*one) == length_prefixed(*other)) == (one == other)
+from memoray.keys import SLOTS_COUNT, UserKey, shard_of, shard_of_slot, slot_of
 
 
 @pytest.mark.parametrize(
