@@ -5,7 +5,8 @@ similarity and word-set Jaccard. The guards have the last word over the tiers.
 
 1. Equal after normalisation, kind, event time, participants and location included → repeat.
 2. Different event times, or different full dates in the texts → two entries.
-3. Both facts, different only in numbers or negations → the new value replaces the old one, which stays in history.
+3. Both facts, different only in numbers or negations → the new value replaces the old one, which stays in history;
+   but two entries, linked, where both were said in the same delta.
 4. The old one has a name that the new one lacks, or it was with other people or elsewhere → two entries, linked.
 5. Otherwise: a repeat, if the new one says nothing that the old one doesn't; an update, if it keeps all that the old
    one says, about the same subject; else two entries, linked.
@@ -45,10 +46,18 @@ UPDATE_JACCARD_MIN = 0.40
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A known entry that may say the same. `score` is the cosine similarity, -1 to 1; 0 when unknown."""
+    """A known entry that may say the same.
+
+    Attributes:
+        entry: as it is now.
+        score: cosine similarity, -1 to 1; 0 when unknown.
+        is_same_delta: drawn from the same delta as the add. A value changes from one conversation to the next; two
+            values in one breath ("room 101 has a projector, room 102 has a projector") are two statements.
+    """
 
     entry: Entry
     score: float
+    is_same_delta: bool = False
 
 
 class Keep(msgspec.Struct, frozen=True):
@@ -91,6 +100,7 @@ class _Match:
         # What is a name in one text is one in the other, even where it opens the sentence.
         names = {*known, *facets(add.text, known).names, *facets(entry.text, known).names}
         self.entry = entry
+        self.is_same_delta = candidate.is_same_delta
         self.new: Facets = facets(add.text, names)
         self.old: Facets = facets(entry.text, names)
         self.overlap = jaccard(word_set(add.text), word_set(entry.text))
@@ -152,8 +162,8 @@ def _first(add: Add, matches: Sequence[_Match], policy: UpdatePolicy) -> Verdict
     if policy is not UpdatePolicy.PRESERVE_HISTORY:
         for match in matches:
             both_facts = add.kind == match.entry.kind == "fact"
-            is_same_occasion = not (match.is_other_occasion or match.is_elsewhere)
-            if both_facts and is_same_occasion and differ_only_in_values(match.new, match.old):
+            is_apart = match.is_other_occasion or match.is_elsewhere or match.is_same_delta
+            if both_facts and not is_apart and differ_only_in_values(match.new, match.old):
                 return _revise(add, match, "a new value of the same statement")
     related: list[EntryId] = []
     for match in matches:

@@ -12,6 +12,7 @@ from memoray.messages import Turn
 from memoray.requests import Hit, SearchAnswer, SearchRequest, Source
 from memoray.retrieval.dedupe import without_repeats
 from memoray.retrieval.fusion import Fused, Leg, fuse
+from memoray.validation import is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +49,9 @@ def leg_depth(limit: int) -> int:
 
 
 def answer(request: SearchRequest, found: Found) -> SearchAnswer:
-    """Make an answer of what a shard found."""
+    """Make an answer of what a shard found; a blank query has an empty one, whatever was found."""
+    if is_blank(request.query):
+        return SearchAnswer(seq=found.seq)
     hits = _hits(fuse(found.legs, k=request.rrf_k, weights=request.weights), found, request)
     hits.sort(key=_relevance)
     kind = request.filters.kind

@@ -1,9 +1,12 @@
 """Vectors by space: exact inner-product search over contiguous rows, with FAISS.
 
 A space is any hashable; nothing of one is seen from another. One thread writes, any number search at the same time
-without a lock: rows are only ever appended, a reader takes the arrays and the row count once, and what is replaced or
-removed is marked dead beside the rows. So a reader may see a change a moment early or late, and filters its hits
-against the state it holds.
+without a lock: rows are only ever appended, arrays grow by replacement, and what is replaced or removed is marked dead
+beside the rows. A new row is published before the old one of its id is marked, and a reader looks at the marks first;
+so it sees the one or the other, perhaps both (then the newer counts), never neither. A reader may see a change a moment
+early or late, and filters its hits against the state it holds.
+
+A later approximate index for very large spaces belongs behind `VectorIndex.search`, before the exact pass.
 """
 
 from __future__ import annotations
@@ -21,18 +24,22 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Vectors = npt.NDArray[np.float32]
+    Rows = npt.NDArray[np.int64]
+    Marks = npt.NDArray[np.bool_]
 
-ROWS_MIN = 16
+ROWS_MIN = 4
 DEAD_MIN = 64
 OVERFETCH = 8
+# Allowed rows up to this part of all (1 in n) are gathered and scanned; above it, all are scanned and the rest skipped.
+GATHERED_PART = 8
 
 
 class _Rows:
-    """One space's rows. Arrays grow by replacement, so a reader that took one keeps a whole one."""
+    """One space's rows; whoever took an array keeps a whole one."""
 
-    def __init__(self, dimension: int, capacity: int = ROWS_MIN) -> None:
-        self.matrix = np.empty((capacity, dimension), np.float32)
-        self.is_live = np.zeros(capacity, np.bool_)
+    def __init__(self, dimension: int, capacity: int) -> None:
+        self.matrix = np.empty((max(capacity, ROWS_MIN), dimension), np.float32)
+        self.is_dead = np.zeros(len(self.matrix), np.bool_)
         self.ids: list[str] = []
         self.row_of: dict[str, int] = {}
 
@@ -44,32 +51,29 @@ class _Rows:
         start = len(self.ids)
         end = start + len(ids)
         if end > len(self.matrix):
-            capacity = max(end, 2 * len(self.matrix))
-            matrix = np.empty((capacity, self.matrix.shape[1]), np.float32)
+            matrix = np.empty((max(end, 2 * len(self.matrix)), self.matrix.shape[1]), np.float32)
             matrix[:start] = self.matrix[:start]
-            is_live = np.zeros(capacity, np.bool_)
-            is_live[:start] = self.is_live[:start]
-            self.matrix, self.is_live = matrix, is_live
+            is_dead = np.zeros(len(matrix), np.bool_)
+            is_dead[:start] = self.is_dead[:start]
+            self.matrix, self.is_dead = matrix, is_dead
         self.matrix[start:end] = vectors
+        self.ids.extend(ids)  # publishes: readers count rows by it
         for row, key in enumerate(ids, start):
             old = self.row_of.get(key)
             self.row_of[key] = row
-            self.is_live[row] = True
             if old is not None:
-                self.is_live[old] = False
-        self.ids.extend(ids)  # last: a reader counts rows by it, and by now they are filled
+                self.is_dead[old] = True
 
     def remove(self, key: str) -> None:
         row = self.row_of.pop(key, None)
         if row is not None:
-            self.is_live[row] = False
+            self.is_dead[row] = True
 
     def compacted(self) -> _Rows:
-        """The live rows in new arrays."""
+        """The live rows in new arrays, with room to grow."""
         rows = np.fromiter(self.row_of.values(), np.int64, len(self.row_of))
-        ids = list(self.row_of)
-        fresh = _Rows(self.matrix.shape[1], max(ROWS_MIN, 2 * len(ids)))
-        fresh.append(ids, self.matrix[rows])
+        fresh = _Rows(self.matrix.shape[1], len(rows) + len(rows) // 2)
+        fresh.append(list(self.row_of), self.matrix[rows])
         return fresh
 
 
@@ -82,8 +86,11 @@ class VectorIndex:
         self._spaces: dict[Hashable, _Rows] = {}
 
     def is_usable(self, vector: Vectors) -> bool:
-        """Whether a vector can be indexed: of the right length, finite, and not zero."""
-        return vector.shape == (self.dimension,) and bool(np.isfinite(vector).all()) and bool(vector.any())
+        """Whether a vector can be indexed: of the right length, with a length of its own that is finite and not zero.
+
+        Two usable vectors have a finite inner product, so no NaN ever competes with a real hit.
+        """
+        return vector.shape == (self.dimension,) and bool(_are_usable(vector[None, :])[0])
 
     def add(self, space: Hashable, ids: Sequence[str], vectors: Vectors) -> None:
         """Add rows; an id that is known gets the new row in place of its old one.
@@ -102,25 +109,27 @@ class VectorIndex:
         if len(set(ids)) != len(ids):
             message = "an id stands twice among those to add"
             raise InvalidRequestError(message)
-        good = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
+        good = _are_usable(vectors)
         if not good.all():
             message = f"the vector of {ids[int(np.argmin(good))]!r} is zero or not finite"
             raise InvalidRequestError(message)
+        if not ids:
+            return
         rows = self._spaces.get(space)
         if rows is None:
-            rows = _Rows(self.dimension, max(ROWS_MIN, len(ids)))
+            rows = _Rows(self.dimension, len(ids))
             rows.append(ids, vectors)
             self._spaces[space] = rows
-            return
-        rows.append(ids, vectors)
-        self._compact(space, rows)
+        else:
+            rows.append(ids, vectors)
+            self._tidy(space, rows)
 
     def remove(self, space: Hashable, key: str) -> None:
         """Take an id out; one that is not there is left alone."""
         rows = self._spaces.get(space)
         if rows is not None:
             rows.remove(key)
-            self._compact(space, rows)
+            self._tidy(space, rows)
 
     def drop(self, space: Hashable) -> None:
         """Forget a space."""
@@ -131,13 +140,22 @@ class VectorIndex:
         rows = self._spaces.get(space)
         return set() if rows is None else set(rows.row_of)
 
+    def count(self, space: Hashable) -> int:
+        """How many ids a space has."""
+        rows = self._spaces.get(space)
+        return 0 if rows is None else len(rows.row_of)
+
     def vector_of(self, space: Hashable, key: str) -> Vectors | None:
-        """A row; float32, shape (dimension,); None if the id has none."""
+        """A row; float32, shape (dimension,); None if the id has none. Not to be written to."""
         rows = self._spaces.get(space)
         if rows is None:
             return None
         row = rows.row_of.get(key)
         return None if row is None else rows.matrix[row]
+
+    def cosines(self, space: Hashable, ids: Collection[str], query: Vectors) -> dict[str, float]:
+        """Inner products of a query with the rows of ids; an id without a row is left out, for a bad query all are."""
+        return dict(zip(*self.search(space, query, len(ids), ids), strict=True))
 
     def search(
         self, space: Hashable, query: Vectors, k: int, allowed: Collection[str] | None = None
@@ -156,38 +174,78 @@ class VectorIndex:
         rows = self._spaces.get(space)
         if rows is None or k < 1 or not self.is_usable(query):
             return [], []
+        if allowed is None:
+            is_out = rows.is_dead.copy()  # marks first, then the count, then the rows: see the module's first lines
+            count = len(rows.ids)
+            found, scores = _scan(query, rows.matrix[:count], is_out, k)
+            return _ranked(rows.ids, found, scores, k)
+        row_of = rows.row_of
+        chosen = np.array([row for key in set(allowed) if (row := row_of.get(key)) is not None], np.int64)
         count = len(rows.ids)
-        matrix, is_live = rows.matrix, rows.is_live
-        if allowed is not None:
-            chosen = [row for key in allowed if (row := rows.row_of.get(key)) is not None and row < count]
-            picked = np.array(chosen, np.int64)
-            found = _nearest(query, matrix[picked], k)
-            return _named(rows.ids, [(int(picked[row]), score) for row, score in found], k)
-        # Dead rows hold places in the list, so ask for more until enough live ones are in it.
-        wanted = k + OVERFETCH
-        while True:
-            found = [(row, score) for row, score in _nearest(query, matrix[:count], wanted) if is_live[row]]
-            if len(found) >= k or wanted >= count:
-                return _named(rows.ids, found, k)
-            wanted *= 4
+        matrix = rows.matrix[:count]
+        is_out = np.ones(count, np.bool_)
+        if len(chosen) * GATHERED_PART > count:
+            is_out[chosen] = False
+            found, scores = _scan(query, matrix, is_out, k)
+        else:
+            chosen.sort()
+            found, scores = _scan(query, matrix[chosen], is_out[:0], k)
+            found = chosen[found]
+        return _ranked(rows.ids, found, scores, k)
 
-    def _compact(self, space: Hashable, rows: _Rows) -> None:
-        if rows.dead_count > DEAD_MIN + len(rows.ids) // 4:
+    def _tidy(self, space: Hashable, rows: _Rows) -> None:
+        if not rows.row_of:
+            self.drop(space)
+        elif rows.dead_count > DEAD_MIN + len(rows.ids) // 4:
             self._spaces[space] = rows.compacted()
 
 
-def _nearest(query: Vectors, matrix: Vectors, k: int) -> list[tuple[int, float]]:
-    """Rows of a matrix with the highest inner products, and those; -1 is never among them."""
+def _are_usable(vectors: Vectors) -> Marks:
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32, casting="same_kind")
+    good: Marks = np.isfinite(squares) & (squares > 0)
+    return good
+
+
+def _scan(query: Vectors, matrix: Vectors, is_out: Marks, k: int) -> tuple[Rows, Vectors]:
+    """The best rows of a matrix that are not out, highest first: k and perhaps more; rows beyond the marks are in.
+
+    Rows that are out take places among the best, so more are asked for until k others are found, and one that is worse
+    than the k-th: then no row that ties with the k-th can be missing.
+    """
+    count = len(matrix)
+    out_count = int(np.count_nonzero(is_out[:count]))
+    wanted = k + OVERFETCH
+    wanted += wanted * out_count // max(count - out_count, 1)
+    while True:
+        if 4 * wanted > count:
+            wanted = count
+        found, scores = _best(query, matrix, wanted)
+        is_in = np.ones(len(found), np.bool_)
+        marked = found < len(is_out)
+        is_in[marked] = ~is_out[found[marked]]
+        inside = scores[is_in]
+        if wanted == count or (len(inside) >= k and inside[k - 1] > scores[-1]):
+            return found[is_in], inside
+        wanted *= 4
+
+
+def _best(query: Vectors, matrix: Vectors, k: int) -> tuple[Rows, Vectors]:
+    """Rows of a matrix with the highest inner products, and those, highest first; -1 is never among them."""
     if not len(matrix):
-        return []
-    scores, found = faiss.knn(query[None, :], matrix, min(k, len(matrix)), metric=faiss.METRIC_INNER_PRODUCT)
-    return [(int(row), float(score)) for row, score in zip(found[0], scores[0], strict=True) if row >= 0]
+        return np.empty(0, np.int64), np.empty(0, np.float32)
+    scores, found = faiss.knn(query[None, :], matrix, k, metric=faiss.METRIC_INNER_PRODUCT)
+    is_row = found[0] >= 0
+    return found[0][is_row], scores[0][is_row]
 
 
-def _named(ids: list[str], found: list[tuple[int, float]], k: int) -> tuple[list[str], list[float]]:
-    best: dict[str, float] = {}
-    for row, score in found:
+def _ranked(ids: list[str], rows: Rows, scores: Vectors, k: int) -> tuple[list[str], list[float]]:
+    """The first k ids, ties by id; of two rows of one id the newer counts."""
+    newest: dict[str, tuple[int, float]] = {}
+    for row, score in zip(rows.tolist(), scores.tolist(), strict=True):
         key = ids[row]
-        best[key] = max(score, best.get(key, score))
-    ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:k]
-    return [key for key, _ in ranked], [score for _, score in ranked]
+        known = newest.get(key)
+        if known is None or known[0] < row:
+            newest[key] = row, score
+    ranked = sorted((-score, key) for key, (_, score) in newest.items())[:k]
+    return [key for _, key in ranked], [-score for score, _ in ranked]

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from memoray.errors import EmbedderUnavailableError
 from memoray.extraction.minilm import MiniLmEmbedder
 from memoray.protocols import Embedder
 from tests.support.fake_embedder import FakeEmbedder
@@ -18,7 +19,17 @@ def embedder(request: pytest.FixtureRequest) -> Embedder:
     return made
 
 
-TEXTS = ["", "tea", "I moved to the Lyon office.", "我对花生过敏。", "x" * 200_000, "\ufffd", "word " * 5000]
+TEXTS = [
+    "",
+    " ",
+    "\ud83d tea",
+    "tea",
+    "I moved to the Lyon office.",
+    "我对花生过敏。",
+    "x" * 200_000,
+    "\ufffd",
+    "word " * 5000,
+]
 
 
 def test_vectors_are_normalised_float32_of_the_promised_shape(embedder: Embedder) -> None:
@@ -41,6 +52,12 @@ def test_threads_do_not_disturb_each_other(embedder: Embedder) -> None:
     with ThreadPoolExecutor(4) as pool:
         for vectors in pool.map(embedder.embed, [TEXTS[:4]] * 8):
             assert np.array_equal(vectors, expected)
+
+
+def test_another_model_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memoray.extraction.minilm.MODEL_SHA256", "0" * 64)
+    with pytest.raises(EmbedderUnavailableError, match="expected 0000"):
+        MiniLmEmbedder()
 
 
 def test_paraphrases_are_nearer_than_strangers() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,6 +13,15 @@ from memoray.storage.keywords import KeywordIndex
 from tests.support.naive_indexes import NaiveKeywords
 
 WORDS = [f"w{number}" for number in range(30)]
+
+
+@pytest.fixture
+def busy_threads() -> Iterator[None]:
+    """Threads change places after every few instructions, not every 5 ms."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
 
 
 def assert_same(found: tuple[list[str], list[float]], expected: tuple[list[str], list[float]]) -> None:
@@ -43,6 +54,53 @@ def test_searches_equal_the_definition_through_commits_replacements_and_removals
             query = chance.choices(WORDS, k=3)
             for allowed in (None, {f"k{number}" for number in range(0, 60, 2)}, set[str]()):
                 assert_same(real.search(space, query, 100, allowed), naive.search(space, query, 100, allowed))
+
+
+def test_the_best_few_of_many_are_the_best_although_long_postings_are_not_read() -> None:
+    chance = random.Random(5)
+    words = [f"w{number}" for number in range(400)]
+    shares = [1 / (number + 1) for number in range(400)]
+    real, naive = KeywordIndex(), NaiveKeywords()
+    for number in range(3000):
+        document = chance.choices(words, shares, k=chance.choice((1, 5, 20, 60)))
+        real.add("s", f"k{number}", document)
+        naive.add("s", f"k{number}", document)
+        if number in {1000, 2000, 2600}:
+            real.commit()
+        if number % 7 == 0:
+            gone = f"k{chance.randrange(number + 1)}"
+            real.remove("s", gone)
+            naive.remove("s", gone)
+    even = [f"k{number}" for number in range(0, 3000, 2)]
+    for _ in range(25):
+        query = [chance.choice(words), *chance.choices(words, shares, k=4)]
+        for k, allowed in ((3, None), (40, None), (10, even), (10, even[:20])):
+            assert_same(real.search("s", query, k, allowed), naive.search("s", query, k, allowed))
+
+
+def test_equal_scores_are_ordered_by_key() -> None:
+    index = KeywordIndex()
+    for number in (3, 1, 4, 0, 2):
+        index.add("s", f"k{number}", ["tea", "green"])
+        if number == 4:
+            index.commit()
+    keys, scores = index.search("s", ["green", "tea", "tea"], 3)
+    assert keys == ["k0", "k1", "k2"]
+    assert len(set(scores)) == 1
+
+
+def test_what_was_removed_or_replaced_is_gone_from_the_base_too() -> None:
+    index = KeywordIndex()
+    for generation in range(3):
+        for number in range(100):
+            index.add("s", f"k-{number}", ["tea", f"g{generation}"])
+        index.commit()
+    for number in range(3, 100):
+        index.remove("s", f"k-{number}")
+    for _ in range(2):
+        assert index.search("s", ["tea"], 5)[0] == ["k-0", "k-1", "k-2"]
+        assert index.search("s", ["g1"], 5) == ([], [])
+        index.commit()  # raises if Tantivy holds more or fewer documents than there are
 
 
 def test_a_commit_changes_no_answer() -> None:
@@ -91,6 +149,33 @@ def test_no_query_terms_no_documents_and_no_space() -> None:
     assert index.ids("s") == {"a"}
 
 
+@pytest.mark.usefixtures("busy_threads")
+def test_a_document_that_is_replaced_is_never_missing_and_never_there_twice() -> None:
+    index = KeywordIndex()
+    index.add("s", "moves", ["anchor"])
+    is_done = threading.Event()
+    wrong: list[object] = []
+
+    def read(allowed: set[str] | None) -> None:
+        while not is_done.is_set():
+            found = index.search("s", ["anchor"], 5, allowed)[0]
+            if found != ["moves"]:
+                wrong.append(found)
+
+    readers = [threading.Thread(target=read, args=(allowed,)) for allowed in (None, None, {"moves"})]
+    for reader in readers:
+        reader.start()
+    for number in range(4000):
+        index.add("s", "moves", ["anchor", WORDS[number % 7]])
+        if number % 100 == 0:
+            index.commit()
+    is_done.set()
+    for reader in readers:
+        reader.join()
+    assert not wrong
+
+
+@pytest.mark.usefixtures("busy_threads")
 def test_readers_beside_commits_always_find_what_is_there() -> None:
     index = KeywordIndex()
     index.add("s", "stays", ["anchor"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,15 @@ from memoray.storage.vectors import VectorIndex
 from tests.support.naive_indexes import NaiveVectors
 
 DIMENSION = 8
+
+
+@pytest.fixture
+def busy_threads() -> Iterator[None]:
+    """Threads change places after every few instructions, not every 5 ms."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
 
 
 def unit(generator: np.random.Generator, count: int) -> npt.NDArray[np.float32]:
@@ -69,6 +80,63 @@ def test_more_than_there_are_and_none_at_all() -> None:
     assert index.vector_of("s", "a") is None
 
 
+def test_equal_vectors_are_ordered_by_id_however_many_there_are() -> None:
+    index = VectorIndex(DIMENSION)
+    query = unit(np.random.default_rng(8), 1)[0]
+    for number in reversed(range(300)):
+        index.add("s", [f"k{number:03}"], query[None, :])
+    first = [f"k{number:03}" for number in range(4)]
+    assert index.search("s", query, 4)[0] == first
+    assert index.search("s", query, 4, index.ids("s"))[0] == first
+    assert index.search("s", query, 4, [*first, *first, "k300"])[0] == first
+
+
+def test_a_filter_finds_what_is_far_behind_what_it_leaves_out() -> None:
+    generator = np.random.default_rng(9)
+    index, query = VectorIndex(DIMENSION), unit(generator, 1)[0]
+    near: npt.NDArray[np.float32] = query + unit(generator, 900) * np.float32(0.01)
+    index.add("s", [f"near{number}" for number in range(900)], near)
+    index.add("s", [f"far{number}" for number in range(300)], -unit(generator, 300) - query)
+    far = {f"far{number}" for number in range(300)}
+    for allowed in (far, {"far1", "far2"}):
+        found, _ = index.search("s", query, 5, allowed)
+        assert len(found) == min(5, len(allowed))
+        assert set(found) <= allowed
+
+
+def test_an_answer_does_not_depend_on_the_order_of_the_rows() -> None:
+    generator = np.random.default_rng(10)
+    vectors, query = unit(generator, 500), unit(generator, 1)[0]
+    ids = [f"k{number}" for number in range(500)]
+    one, other = VectorIndex(DIMENSION), VectorIndex(DIMENSION)
+    one.add("s", ids, vectors)
+    for row in generator.permutation(500).tolist():
+        other.add("s", [ids[row]], -vectors[row : row + 1])
+        other.add("s", [ids[row]], vectors[row : row + 1])
+    assert one.search("s", query, 50) == other.search("s", query, 50)
+    assert one.search("s", query, 9, ids[:20]) == other.search("s", query, 9, ids[:20])
+
+
+def test_ids_that_stand_twice_in_a_filter_take_no_places() -> None:
+    generator = np.random.default_rng(13)
+    index, query = VectorIndex(DIMENSION), unit(generator, 1)[0]
+    index.add("s", [f"k{number}" for number in range(900)], unit(generator, 900))
+    ranked = index.search("s", query, 60)[0]
+    assert index.search("s", query, 4, ranked[:1] * 10 + ranked[1:])[0] == ranked[:4]
+
+
+def test_cosines_of_chosen_ids() -> None:
+    generator = np.random.default_rng(11)
+    index, vectors, query = VectorIndex(DIMENSION), unit(generator, 3), unit(generator, 1)[0]
+    index.add("s", ["a", "b", "c"], vectors)
+    expected: npt.NDArray[np.float32] = vectors @ query
+    found = index.cosines("s", ["c", "a", "a", "no"], query)
+    assert found == pytest.approx({"a": float(expected[0]), "c": float(expected[2])}, abs=1e-6)
+    assert index.cosines("s", [], query) == {}
+    assert index.cosines("s", ["a"], query * 0) == {}
+    assert index.count("s") == 3
+
+
 def test_spaces_do_not_see_each_other() -> None:
     generator = np.random.default_rng(4)
     index = VectorIndex(DIMENSION)
@@ -82,7 +150,14 @@ def test_spaces_do_not_see_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [np.zeros(DIMENSION), np.full(DIMENSION, np.nan), np.full(DIMENSION, np.inf), np.ones(DIMENSION + 1)]
+    "bad",
+    [
+        np.zeros(DIMENSION),
+        np.full(DIMENSION, np.nan),
+        np.full(DIMENSION, np.inf),
+        np.full(DIMENSION, 1e30),  # finite, but its products are not
+        np.ones(DIMENSION + 1),
+    ],
 )
 def test_bad_vectors_are_refused_whole_and_bad_queries_find_nothing(bad: npt.NDArray[np.float64]) -> None:
     index = VectorIndex(DIMENSION)
@@ -102,6 +177,33 @@ def test_an_id_twice_in_one_add_is_refused() -> None:
         index.add("s", ["a", "a"], unit(np.random.default_rng(6), 2))
 
 
+@pytest.mark.usefixtures("busy_threads")
+def test_ids_that_are_replaced_are_never_missing_and_never_there_twice() -> None:
+    generator = np.random.default_rng(12)
+    index, query = VectorIndex(DIMENSION), unit(generator, 1)[0]
+    moving = [f"k{number}" for number in range(100)]
+    index.add("s", moving, unit(generator, 100))
+    is_done = threading.Event()
+    wrong: list[object] = []
+
+    def read(allowed: set[str] | None) -> None:
+        while not is_done.is_set():
+            ids, _ = index.search("s", query, 300, allowed)
+            if sorted(ids) != sorted(moving):
+                wrong.append(ids)
+
+    readers = [threading.Thread(target=read, args=(allowed,)) for allowed in (None, None, set(moving))]
+    for reader in readers:
+        reader.start()
+    for _ in range(1000):
+        index.add("s", moving, unit(generator, 100))
+    is_done.set()
+    for reader in readers:
+        reader.join()
+    assert not wrong
+
+
+@pytest.mark.usefixtures("busy_threads")
 def test_readers_beside_the_writer_see_no_half_written_row() -> None:
     generator = np.random.default_rng(7)
     index = VectorIndex(DIMENSION)

@@ -93,13 +93,26 @@ def test_a_changed_value_replaces_and_history_keeps_the_old_one(build: Build) ->
     assert search(bench, "Go 1.23", turns=False) == ["The user's production environment runs Go 1.24"]
 
 
+def test_values_said_in_one_breath_are_two_statements_and_said_later_a_change(build: Build) -> None:
+    bench = build()
+    bench.submit("Room 101 has a projector", "Room 102 has a projector")
+    bench.settle()
+    assert bench.texts() == ["Room 101 has a projector", "Room 102 has a projector"]
+    bench.submit("The team has 4 members")
+    bench.settle()
+    bench.submit("The team has 5 members")
+    bench.settle()
+    assert bench.texts()[-1] == "The team has 5 members"
+    assert len(bench.texts()) == 3
+
+
 def test_operations_of_one_job_see_each_other(build: Build) -> None:
     bench = build(
-        extractor=ScriptedExtractor(lambda _: [Add("Has 2 children"), Add("Has 2 children"), Add("Has 3 children")])
+        extractor=ScriptedExtractor(lambda _: [Add("Likes tea"), Add("Likes tea"), Add("Likes tea in the morning")])
     )
     bench.submit("family")
     bench.settle()
-    assert bench.texts() == ["Has 3 children"]
+    assert bench.texts() == ["Likes tea in the morning"]
     decided = [
         event.outcome for batch in bench.batches() for event in batch.events if isinstance(event, OperationDecided)
     ]

@@ -60,12 +60,12 @@ class NaiveKeywords:
         if not documents:
             return [], []
         average = sum(counts.total() for counts in documents.values()) / len(documents)
+        frequencies = {term: sum(1 for counts in documents.values() if counts[term]) for term in terms}
         scored: list[tuple[float, str]] = []
         for key, counts in documents.items():
             score = 0.0
-            for term in set(terms):
+            for term, frequency in frequencies.items():
                 if counts[term]:
-                    frequency = sum(1 for other in documents.values() if other[term])
                     weight = math.log(1 + (len(documents) - frequency + 0.5) / (frequency + 0.5))
                     norm = 1.2 * (0.25 + 0.75 * counts.total() / average)
                     score += weight * counts[term] * 2.2 / (counts[term] + norm)
