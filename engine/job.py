@@ -70,6 +70,15 @@ def decide_job(
     return tuple(draft.events)
 
 
+def decide_mending(
+    state: ShardState, user: UserKey, vectors: JobVectors, stamp: Stamp, fresh: dict[EntryId, bytes | None]
+) -> tuple[AnyEvent, ...]:
+    """Give entries and turns the vectors that they lack, outside any job; nothing where none came."""
+    draft = Draft(user, state.user(user), stamp, state.log_id, fresh)
+    _emit_vectors(draft, vectors)
+    return tuple(draft.events)
+
+
 def _emit_vectors(draft: Draft, vectors: JobVectors) -> None:
     turns = {turn_id: vector for turn_id, vector in vectors.turns.items() if turn_id in draft.state.turns_unembedded}
     if turns:

@@ -1,5 +1,7 @@
 """Runs a shard's jobs: one per user at a time and in order, a bounded number of users side by side.
 
+Between jobs it tries again to embed what lacks a vector after an outage.
+
 A job runs in three steps, each safe to repeat: ask the extractor and log its answer; embed what lacks a vector; commit
 one batch with every outcome and the cursor. After a crash the log says which step is next.
 """
@@ -18,6 +20,7 @@ from memoray.errors import MemorayError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from memoray.config import EngineConfig
     from memoray.engine.state import JobState, ShardState
     from memoray.keys import UserKey
     from memoray.protocols import Clock
@@ -40,6 +43,14 @@ class JobWork(Protocol):
         """
         ...
 
+    def mend(self, user: UserKey) -> bool:
+        """Try again to embed what lacks a vector; whether everything has one now.
+
+        Raises:
+            MemorayError: the log refused.
+        """
+        ...
+
     def fail_job(self, user: UserKey, job: JobState, error: str) -> None:
         """Log a failed attempt."""
         ...
@@ -48,9 +59,12 @@ class JobWork(Protocol):
 class JobRunner:
     """Threads that take users with a job that is due, and run the first of it."""
 
-    def __init__(self, work: JobWork, clock: Clock, workers_count: int) -> None:
+    def __init__(self, work: JobWork, clock: Clock, config: EngineConfig) -> None:
         self._work = work
         self._clock = clock
+        self._config = config
+        self._mend_waits: dict[UserKey, float] = {}
+        self._mend_due: dict[UserKey, float] = {}
         self._changed = threading.Condition()
         self._ready: deque[UserKey] = deque()
         self._queued: set[UserKey] = set()
@@ -60,7 +74,7 @@ class JobRunner:
         self._is_open = True
         self._threads = [
             threading.Thread(target=self._run, name=f"memoray-job-{number}", daemon=True)
-            for number in range(workers_count)
+            for number in range(config.extraction_workers_count)
         ]
 
     def start(self, users: Iterable[UserKey]) -> None:
@@ -123,6 +137,7 @@ class JobRunner:
     def _run_first_job(self, user: UserKey) -> None:
         job = first_job(self._work.state(), user)
         if job is None:
+            self._mend(user)
             return
         if job.retry_at is not None and job.retry_at > self._clock.now():
             return
@@ -136,18 +151,49 @@ class JobRunner:
             logger.exception("job %s broke", job.id)
             self._work.fail_job(user, job, f"{type(error).__name__}: {error}")
 
-    def _queue_if_due(self, user: UserKey) -> None:
-        job = first_job(self._work.state(), user)
-        if job is None or not self._is_open:
+    def _mend(self, user: UserKey) -> None:
+        """Embed what lacks a vector, if that is due; after a try that brought not all of them, wait twice as long."""
+        due = self._mend_due.get(user)
+        if due is None or time.monotonic() < due or not lacks_vectors(self._work.state(), user):
             return
-        wait = 0.0 if job.retry_at is None else (job.retry_at - self._clock.now()).total_seconds()
-        if wait <= 0:
+        del self._mend_due[user]
+        if self._work.mend(user):
+            self._mend_waits.pop(user, None)
+        else:
+            wait = self._mend_waits.get(user, self._config.mend_seconds) * 2
+            self._mend_waits[user] = min(wait, self._config.mend_seconds_max)
+
+    def _queue_if_due(self, user: UserKey) -> None:
+        if not self._is_open:
+            return
+        state = self._work.state()
+        job = first_job(state, user)
+        if job is not None:
+            wait = 0.0 if job.retry_at is None else (job.retry_at - self._clock.now()).total_seconds()
+            self._queue_in(user, wait)
+        elif lacks_vectors(state, user):
+            if user not in self._mend_due:
+                wait = self._mend_waits.get(user, self._config.mend_seconds)
+                self._mend_due[user] = time.monotonic() + wait
+                self._queue_in(user, wait)
+        else:
+            self._mend_due.pop(user, None)
+            self._mend_waits.pop(user, None)
+
+    def _queue_in(self, user: UserKey, seconds: float) -> None:
+        if seconds <= 0:
             self._queue(user)
         else:
             self._tie += 1
-            heapq.heappush(self._later, (time.monotonic() + wait, self._tie, user))
+            heapq.heappush(self._later, (time.monotonic() + seconds, self._tie, user))
 
 
 def first_job(state: ShardState, user: UserKey) -> JobState | None:
     """The job of a user that is next: the first that is not parked."""
     return next((job for job in state.user(user).jobs if not job.is_parked), None)
+
+
+def lacks_vectors(state: ShardState, user: UserKey) -> bool:
+    """Whether an entry or a turn of a user waits for a vector."""
+    known = state.user(user)
+    return bool(len(known.entries_unembedded) or len(known.turns_unembedded))

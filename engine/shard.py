@@ -27,8 +27,8 @@ from memoray.engine.draft import Draft
 from memoray.engine.embedding import embed_texts
 from memoray.engine.finder import find_legs, recent
 from memoray.engine.fold import fold
-from memoray.engine.job import JobVectors, decide_job
-from memoray.engine.jobs import JobRunner
+from memoray.engine.job import JobVectors, decide_job, decide_mending
+from memoray.engine.jobs import JobRunner, lacks_vectors
 from memoray.engine.projections import Projections, turn_text
 from memoray.engine.state import JobState, ShardState, empty_state
 from memoray.engine.status import status_of
@@ -120,7 +120,7 @@ class Shard:
         self.projections = Projections(manifest.embedder_dimension, config.language)
         state = self._recover()
         self._find = CandidateFinder(self.projections, config.language)
-        self._runner = JobRunner(self, clock, config.extraction_workers_count)
+        self._runner = JobRunner(self, clock, config)
         self._writer = Writer(
             self._log,
             state,
@@ -129,7 +129,7 @@ class Shard:
             group_writes_max=config.group_writes_max,
             stopped=self._on_stopped,
         )
-        self._runner.start([user for user, known in state.users.items() if known.jobs])
+        self._runner.start([user for user, known in state.users.items() if known.jobs or lacks_vectors(state, user)])
 
     def _on_stopped(self, error: MemorayError) -> None:
         self._runner.close(0.0)
@@ -155,7 +155,7 @@ class Shard:
         if self.projections.keywords.tail_count > self.config.tail_documents_max:
             self.projections.keywords.commit()
         users = {event.user for batch in batches for event in batch.events}
-        self._runner.notice([user for user in users if state.user(user).jobs])
+        self._runner.notice([user for user in users if state.user(user).jobs or lacks_vectors(state, user)])
 
     # --- writes ---
 
@@ -269,6 +269,17 @@ class Shard:
             return decide_job(state, user, job.id, vectors, stamp, self.config, self._find, user_fresh), None
 
         self._write(decide)
+
+    def mend(self, user: UserKey) -> bool:
+        """Try again to embed what lacks a vector; whether everything has one now."""
+        vectors = self._job_vectors(user, ())
+
+        def decide(state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
+            return decide_mending(state, user, vectors, stamp, fresh.setdefault(user, {})), None
+
+        if vectors.turns or vectors.entries:
+            self._write(decide)
+        return not lacks_vectors(self.state(), user)
 
     def fail_job(self, user: UserKey, job: JobState, error: str) -> None:
         """Log a failed attempt."""

@@ -35,6 +35,8 @@ class EngineConfig(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         job_attempts_max: failures after which a job is parked.
         backoff_seconds: wait after the first failure; doubles with each further one.
         backoff_seconds_max: bound of that wait.
+        mend_seconds: wait before entries and turns without a vector are tried again; doubles while that brings none.
+        mend_seconds_max: bound of that wait.
         known_entries_max: known entries shown to the extractor.
         requests_count_max: request ids remembered in one shard.
         requests_age_seconds_max: how long a request id is remembered.
@@ -53,6 +55,8 @@ class EngineConfig(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     job_attempts_max: int = 5
     backoff_seconds: float = 0.5
     backoff_seconds_max: float = 60.0
+    mend_seconds: float = 30.0
+    mend_seconds_max: float = 3600.0
     known_entries_max: int = 10
     requests_count_max: int = 100_000
     requests_age_seconds_max: float = 7 * 24 * 3600.0

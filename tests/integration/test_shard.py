@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
@@ -332,6 +333,21 @@ def test_without_vectors_entries_are_found_by_keyword_and_embedded_later(build: 
     bench.submit("something new")
     bench.settle()
     assert bench.shard.status(StatusRequest(ANA)).unembedded_count == 0
+
+
+def test_what_lacks_a_vector_is_tried_again_without_anybody_asking(build: Build) -> None:
+    embedder = MoodyEmbedder()
+    embedder.mood = "down"
+    bench = build(embedder=embedder, config=EngineConfig(mend_seconds=0.02), extractor=None)
+    bench.apply(Add("the gate code is 9931"))
+    assert bench.shard.status(StatusRequest(ANA)).unembedded_count == 1
+    time.sleep(0.1)
+    embedder.mood = "well"
+    deadline = time.monotonic() + 20
+    while bench.shard.status(StatusRequest(ANA)).unembedded_count:
+        assert time.monotonic() < deadline, "nothing was tried again"
+        time.sleep(0.01)
+    assert search(bench, "gate code", hybrid=False) == ["the gate code is 9931"]
 
 
 def test_a_fenced_owner_acknowledges_nothing(build: Build) -> None:
