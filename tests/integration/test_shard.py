@@ -7,19 +7,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
-import numpy as np
 import pytest
 
 from memoray.config import EngineConfig
 from memoray.entries import EntryId, Kind
-from memoray.errors import EmbedderUnavailableError, ExtractorUnavailableError, FencedError, InvalidRequestError
+from memoray.errors import ExtractorUnavailableError, FencedError, InvalidRequestError
 from memoray.events import EntryUpdated, JobFailed, OperationDecided
 from memoray.keys import UserKey
 from memoray.operations import Add, Clear, Delete, OutcomeStatus, Update
 from memoray.protocols import Extraction, ExtractionRequest
 from memoray.requests import Filters, ReadRequest, SearchRequest, StatusRequest
 from memoray.retrieval.search import answer
-from tests.support.fake_embedder import FakeEmbedder
+from tests.support.moody import MoodyEmbedder
 from tests.support.shards import ANA, BEN, START, ScriptedExtractor, ShardBench, each_turn
 
 Build = Callable[..., ShardBench]
@@ -300,21 +299,6 @@ def test_a_bug_in_an_extractor_fails_its_job_and_nothing_else(build: Build) -> N
     bench.settle()
     assert bench.texts(BEN) == ["fine"]
     assert "boom" in bench.shard.status(StatusRequest(ANA)).jobs[0].error
-
-
-class MoodyEmbedder(FakeEmbedder):
-    """An embedder with an outage, and one that gives bad vectors."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.mood = "well"
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        if self.mood == "down":
-            message = "no embedder"
-            raise EmbedderUnavailableError(message)
-        vectors = super().embed(texts)
-        return vectors * np.float32("nan") if self.mood == "bad" else vectors
 
 
 @pytest.mark.parametrize("mood", ["down", "bad"])
