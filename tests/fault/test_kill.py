@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from memoray.events import DeltaAccepted
+from memoray.storage.filesystem import LocalFileSystem
+from memoray.storage.manifest import shard_directory
+from memoray.storage.recovery import read_batches
 from tests.support.dying_shard import WORDS
 
 REPOSITORY = Path(__file__).parents[2]
@@ -32,8 +36,18 @@ def acknowledged(output: str) -> dict[int, str]:
     return {int(parts[1]): " ".join(parts[2:]) for parts in lines if len(parts) == 4}
 
 
+def assert_kept(store: Path, receipts: dict[int, str]) -> None:
+    """What was acknowledged is in the files, before anybody opens them for writing or says it again."""
+    recovered = read_batches(LocalFileSystem(), shard_directory(str(store), 0), shard=0)
+    deltas = [event for batch in recovered.batches for event in batch.events if isinstance(event, DeltaAccepted)]
+    kept = [turn.message_id for event in deltas for turn in event.turns]
+    assert len(set(kept)) == len(kept), "a delta is in the log twice"
+    assert {f"message-{index}" for index in receipts} <= set(kept), "an acknowledged delta is not in the log"
+
+
 def finish(store: Path, receipts: dict[int, str]) -> None:
     """Let a last owner work everything off; then each delta is there exactly once, and every receipt still holds."""
+    assert_kept(store, receipts)
     process = start(store, "never", 0)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
@@ -81,5 +95,6 @@ def test_killed_again_and_again_at_random_moments(tmp_path: Path, seed: int) -> 
         now = acknowledged(first + output)
         assert all(now.get(index, receipt) == receipt for index, receipt in receipts.items())
         receipts |= now
+        assert_kept(tmp_path, receipts)
     assert killed >= 10, "processes were done before they could be killed; the load is too small"
     finish(tmp_path, receipts)

@@ -60,7 +60,8 @@ class Reaper:
 
 
 def die() -> None:
-    """As `kill -9`: no handler, no flush, no farewell."""
+    """As `kill -9`: no handler, no flush, no farewell; late enough for a receipt given too early to be seen."""
+    time.sleep(PAUSE_SECONDS)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
