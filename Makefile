@@ -1,10 +1,10 @@
-# demo: what Memoray is for. check: the fast half. test: everything.
+# demo: what Memoray is for. check: the fast half. test: everything. bench: the engine beside the bare floor.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 export RAY_USAGE_STATS_ENABLED := 0
 
-.PHONY: demo check test clean lint types
+.PHONY: demo check test bench clean lint types
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Memoray needs Python 3.11 or newer: make PYTHON=... ") if sys.version_info < (3, 11) else 0'
@@ -28,7 +28,7 @@ lint: $(VENV)/installed-dev
 
 types: $(VENV)/installed-dev
 	$(BIN)/mypy -p memoray
-	$(BIN)/mypy tests examples
+	$(BIN)/mypy tests examples benchmarks
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 check: lint types
@@ -36,6 +36,9 @@ check: lint types
 
 test: lint types
 	$(BIN)/pytest
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python -m benchmarks.engine
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
