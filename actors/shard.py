@@ -23,7 +23,7 @@ from memoray.actors.naming import extractor_name
 from memoray.actors.wire import decode, encode, is_json
 from memoray.config import EngineConfig
 from memoray.engine.shard import Shard
-from memoray.errors import FencedError, MemorayError, ShardUnavailableError
+from memoray.errors import FencedError, MemorayError, ShardUnavailableError, UnavailableError
 from memoray.requests import (
     OperationsRequest,
     ReadRequest,
@@ -42,6 +42,7 @@ logger = logging.getLogger(__name__)
 
 OPEN_SECONDS_MAX = 60.0
 EXIT_SECONDS = 0.5
+REOPEN_SECONDS = 2.0
 
 
 class SystemClock:
@@ -85,10 +86,18 @@ class ShardActor:
         self._shard: Shard | None = None
         self._error: MemorayError | None = None
         self._opened = threading.Event()
+        self._lock = threading.Lock()
+        self._tried_at = 0.0
+        self._start_opening()
+
+    def _start_opening(self) -> None:
+        self._opened.clear()
+        self._tried_at = time.monotonic()
         threading.Thread(target=self._open, name="memoray-open", daemon=True).start()
 
     def _open(self) -> None:
         plan = self._plan
+        self._error = None
         extractor: Extractor | None = None
         if plan.extractors_count:
             extractor = RemoteExtractor(extractor_name(plan.shard % plan.extractors_count), plan.namespace)
@@ -126,7 +135,15 @@ class ShardActor:
         # A log that failed takes no more in this process; the next one opens it afresh.
         os._exit(1)
 
+    def _try_again(self) -> None:
+        """Open again, now and then, what the file system refused: a disk that was full comes back without a restart."""
+        with self._lock:
+            is_due = time.monotonic() - self._tried_at > REOPEN_SECONDS
+            if self._opened.is_set() and self._shard is None and isinstance(self._error, UnavailableError) and is_due:
+                self._start_opening()
+
     def _owner(self) -> Shard:
+        self._try_again()
         if not self._opened.wait(OPEN_SECONDS_MAX):
             message = f"shard {self._plan.shard} is still recovering after {OPEN_SECONDS_MAX:.0f} s"
             raise ShardUnavailableError(message)

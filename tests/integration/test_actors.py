@@ -235,6 +235,31 @@ def test_a_damaged_log_is_reported_and_the_other_shards_serve(ray_session: objec
         cluster.stop()
 
 
+def test_a_store_that_comes_back_is_opened_without_a_restart(ray_session: object, tmp_path: Path) -> None:
+    assert ray_session is not None
+    store = tmp_path / "store"
+    cluster = Cluster(ClusterConfig(store=str(store), namespace="absent-test", extractor="none"))
+    cluster.ensure_shards()
+    user = UserKey("app", "ana")
+    Client("absent-test", timeout=20).add(user, "Kept")
+    cluster.stop()
+    folder, away = store / "shards" / "0000", tmp_path / "away"
+    folder.rename(away)
+    folder.write_text("not a folder", encoding="utf-8")
+    try:
+        assert cluster.ensure_shards()[0].state == "stopped"
+        client = Client("absent-test", timeout=20)
+        folder.unlink()
+        away.rename(folder)
+        deadline = time.monotonic() + 30
+        while client.status()[0].state != "serving":
+            assert time.monotonic() < deadline, client.status()[0].error
+            time.sleep(0.2)
+        assert [entry.text for entry in client.read(user).entries] == ["Kept"]
+    finally:
+        cluster.stop()
+
+
 def test_a_fenced_owner_leaves_and_does_not_come_back(ray_session: object, tmp_path: Path) -> None:
     assert ray_session is not None
     store = str(tmp_path / "store")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def test_the_engine_benchmark_prints_a_ratio_for_each_figure() -> None:
-    done = subprocess.run(  # noqa: S603 - our own module
+    done = subprocess.run(
         [sys.executable, "-m", "benchmarks.engine", "500"],
         cwd=Path(__file__).parents[2],
         capture_output=True,
