@@ -1,140 +1,134 @@
 """Messages to statements: sentences that say something worth remembering. Pure; rules only, no model.
 
-What is dropped: questions, greetings, thanks and acknowledgements, reactions, requests to the assistant, orders to the
-memory, markup and scraps of JSON, code blocks, and sentences without content. A turn stays searchable whatever is
-dropped from it here.
+What is dropped: questions, greetings, thanks and acknowledgements, reactions, praise of the listener, requests to the
+assistant, orders to the memory, markup and scraps of JSON, and sentences without content. A turn stays searchable
+whatever is dropped from it here. In doubt a sentence is kept: a superfluous memory costs a line, a lost one an answer.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from memoray.extraction.delta import without_preloaded
+from memoray.extraction import chatter
+from memoray.extraction.sentences import sentences
+from memoray.text import FUNCTION_WORDS, tokens
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-TEXT_COUNT_MAX = 200_000
 STATEMENT_COUNT_MAX = 2_000
+"""Characters of the longest statement: what is longer is pasted text, not something said."""
+
 WORDS_COUNT_MIN = 3
-CHARACTERS_COUNT_MIN = 4
+OWN_WORDS_COUNT_MIN = 2  # "I'm vegetarian"
+LETTERS_COUNT_MIN = 3  # of scripts without spaces
 
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|etc|e\.g|i\.e|approx|no|inc|ltd|co|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov"
-    r"|dec|a\.m|p\.m|u\.s|u\.k)|\b[a-z])\.$",
+_BULLET = re.compile(r"^\s*(?:[-*+\u2022#]{1,4}|\d{1,3}[.)])\s+")
+_EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\u2b50\u2764\ufe0f\u200d]+")
+_SPACES = re.compile(r"\s+")
+_HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_TO_REMEMBER = re.compile(
+    r"^(?:please,? )?(?:remember|note|keep in mind|don(?:'|\u2019)t forget|for your information),?(?: that\b|:|,) ?",
     re.IGNORECASE,
 )
-_BREAK = re.compile(
-    r"[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s|$|[\u4e00-\u9fff])|[\u3002\uff01\uff1f]+[\u201d\u2019\uff09]*|\n+"
-)
-_BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
-_DECORATION = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+")
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-
-_OPENING = re.compile(
-    r"^(?:(?:yes|yeah|yep|yup|no|nope|nah|ok|okay|sure|well|so|oh|ah|aw+|wow|haha|lol|hey|hi|hello|thanks|thank you|btw"
-    r"|by the way|actually|anyway|also|and|but|absolutely|definitely|totally|exactly|right|true|of course|great|awesome"
-    r"|cool|nice|good|indeed|honestly|hmm+|um+|gosh|omg)\b(?:\s+[A-Z][a-z]+)?\s*(?:[,!:;\u2013\u2014-]|\.\.\.)\s*)+",
-    re.IGNORECASE,
-)
-_CHATTER = re.compile(
-    r"^(?:hi|hey|hello|thanks|thank you|thx|bye|goodbye|see you|see ya|talk (?:to you )?(?:soon|later)|take care"
-    r"|cheers|good (?:morning|night|evening|afternoon|luck|to see|to hear|job|for you|point|idea)"
-    r"|great to (?:see|hear)|nice to (?:see|hear|meet)|glad (?:to hear|you)|happy to hear|sorry to hear"
-    r"|no (?:problem|worries)|you(?:'|\u2019)re welcome|welcome back|well done|way to go|congrat"
-    r"|have (?:a|fun)|enjoy|keep (?:it|up|me|going)|let me know|sounds|that sounds"
-    r"|that(?:'|\u2019)?s (?:so |really |very |just |a |an )*(?:great|awesome|amazing|cool|nice|good"
-    r"|wonderful|fantastic|lovely|right|true|sweet|neat|interesting|impressive|inspiring|tough|sad|awful"
-    r"|terrible|fine|ok|understandable|incredible|beautiful|exciting)|what a "
-    r"|how (?:cool|great|nice|lovely|exciting)|it(?:'|\u2019)s (?:so )?(?:great|good|nice) to|looking forward"
-    r"|can(?:'|\u2019)?t wait|i (?:agree|see|understand|hear you|bet)\b|same here|me too"
-    r"|you (?:too|got it|rock)|wow|yay|hooray|fingers crossed|i hope (?:you|so|that))",
-    re.IGNORECASE,
-)
-# Praise, comfort and remarks on what is at hand: they say nothing once the moment has passed.
-_REMARK = re.compile(
-    r"^(?:believe in|don(?:'|\u2019)?t (?:let|give up|worry)|never give up|hang in|love (?:that|your|the|this|it)\b"
-    r"|gonna be|i (?:totally|completely|really|so) (?:agree|get|understand)|i(?:'|\u2019)m (?:so |really |very )*"
-    r"(?:glad|happy|proud|sorry|excited) (?:for you|to (?:hear|see)|of you|that you|you)"
-    r"|(?:it|that|this|they)(?:'|\u2019)?(?:s|re| was| were| is| are| has been)?(?: \w+){0,3}[.!]*$)",
-    re.IGNORECASE,
-)
-_SPECIFIC = re.compile(r"\s[A-Z]\w|\d")
-_VOCATIVE = re.compile(r"^[A-Z][a-z]+, (?=[a-z])|,? [A-Z][a-z]+(?=[.!]*$)")
-_REQUEST = re.compile(
-    r"^(?:please|pls|kindly|can you|could you|would you|will you|tell me|show me|help me|give me"
-    r"|find me|translate|write"
-    r"|rewrite|summari[sz]e|explain|describe|list|generate|create|draft|compare|calculate|compute|convert|suggest"
-    r"|recommend|remind me|look up|search for|check whether|make me|forget|remember that|ignore)\b",
-    re.IGNORECASE,
-)
-_ORDER = re.compile(
-    r"^\s*(?:system|assistant|developer|tool)\s*:|ignore (?:all |any |the )*(?:previous|prior|above)|forget everything"
-    r"|memory_(?:add|update|delete|clear)|as an ai\b|i (?:cannot|can't|can\u2019t) help with",
-    re.IGNORECASE,
-)
-_MARKUP = re.compile(r"^\s*[{\[<]|</\w|\"\s*:\s*[\"\[{\d]|^\s*\|.*\|\s*$")
-_OTHER_PERSON = re.compile(r"^(?:you|your|you(?:'|\u2019)(?:re|ve|ll|d))\b", re.IGNORECASE)
-_OWN = re.compile(r"\b(?:i|my|me|mine|we|our|us|i(?:'|\u2019)\w+|we(?:'|\u2019)\w+)\b", re.IGNORECASE)
-_HAN_CHATTER = re.compile(
-    "^(?:你好|您好|嗨|谢谢|多谢|感谢|再见|拜拜|好的|好吧|嗯+|哦+|是的|对的?|没错|明白了?|知道了|收到|不客气|没关系|哈+|早上好|晚安)"
-    "[啊呀吧呢了哦，,。！!]*$"
-)
-_HAN_REQUEST = re.compile("^(?:请|帮我|麻烦|能不能|可以帮|告诉我|给我|翻译|写一|忘记|忘掉)")
+_CLAUSE = re.compile(r"[,;\u2013\u2014]\s|\s-\s")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+_OWN = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_OTHER = re.compile(r"\b(?:you|your|yours|yourself|u|ur)\b", re.IGNORECASE)
+_SPECIFIC = re.compile(
+    r"(?<!^)\b[A-Z](?!['\u2019 ])\w|\d|\b(?:yesterday|tomorrow|tonight|ago"
+    r"|(?:last|next|this) (?:week|month|year|night))\b"
+)
+_NO_CONTENT = FUNCTION_WORDS | frozenset(
+    "once twice not no yes yeah ok okay well really totally definitely always never still even ever again now already "
+    "one ones thing things something anything everything nothing lot lots bit much many more most way kind sort stuff "
+    "good great nice cool awesome amazing excited happy glad fun super pretty wow haha lol thanks sure right true "
+    "know think guess mean say said tell want wanted get got getting go going gonna gotta wanna keep make makes see "
+    "look looks sound sounds feel feels let lets come back up down out off over all that's only also let's happen "
+    "happened wait waiting can cant cannot will wont dont didnt doesnt isnt wasnt arent thats theres it'll itll ill "
+    "time day days week weeks month months year years ago last next yesterday today tomorrow tonight morning night "
+    "january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday while few couple two three four five six seven since before after until around "
+    "about like love loved liked such help helps helped need needs needed give gives given giving hard tough worth "
+    "special proud hope believe believing remember forget try trying tried stay staying doing done together alive key "
+    "important moment moments words means made making take takes taken taking took find found check watch talk talked "
+    "chat long else every each person people other others another myself yourself yourselves ourselves hold sometimes "
+    "often usually finally lately recently truly simple perfect best better wonderful incredible inspiring inspired "
+    "motivated determined confident excitement wishes bless luck please agree reason ways place".split()
+)
+_HAN_NO_CONTENT = re.compile("上午|下午|晚上|早上|中午|左右|大概|应该|差不多|可能|[的了是在我你您他她们也就都很那这]")
 
 
 def statements(text: str) -> list[str]:
     """Statements of a message, in order, as they were said, less what only opens one ("Yeah, ", "By the way")."""
-    plain = _CODE.sub("\n", without_preloaded(text[:TEXT_COUNT_MAX]))
-    kept: list[str] = []
-    for sentence in _sentences(plain):
-        statement = _statement(sentence)
-        if statement:
-            kept.append(statement)
-    return kept
-
-
-def _sentences(text: str) -> Iterator[str]:
-    start = 0
-    for match in _BREAK.finditer(text):
-        piece = text[start : match.end()]
-        # Look at the end only: a long piece is not searched again and again.
-        if match.group() == "." and _ABBREVIATION.search(piece[-8:]):
-            continue
-        yield piece
-        start = match.end()
-    yield text[start:]
+    found = (_statement(sentence) for sentence in sentences(text))
+    return [statement for statement in found if statement]
 
 
 def _statement(sentence: str) -> str:
     """The statement in a sentence, or "" if there is none."""
-    shown = _BULLET.sub("", _DECORATION.sub(" ", sentence)).strip()
-    if len(shown) > STATEMENT_COUNT_MAX or _MARKUP.search(shown) or _ORDER.search(shown):
+    if len(sentence) > STATEMENT_COUNT_MAX:
         return ""
-    bare = shown.rstrip("\"'\u201d\u2019)\uff09 ")
-    if bare.endswith(("?", "\uff1f")):
+    shown = _SPACES.sub(" ", _BULLET.sub("", _EMOJI.sub(" ", sentence))).strip()
+    if chatter.is_markup(shown) or chatter.ORDER.search(shown):
         return ""
-    if _UNSPACED.search(shown):
+    if shown.rstrip("\"'\u201d\u2019)\uff09\u300d ").endswith(("?", "\uff1f", "?!")):
+        shown = _before_question(shown)
+    if _HAN.search(shown):
         return "" if _is_empty_unspaced(shown) else shown
-    content = _OPENING.sub("", shown).strip()
-    said = _VOCATIVE.sub("", content)
-    if _CHATTER.match(said) or _REQUEST.match(said) or (_REMARK.match(said) and not _SPECIFIC.search(said)):
-        return ""
-    if len(_WORD.findall(content)) < WORDS_COUNT_MIN:
-        return ""
-    if _OTHER_PERSON.match(said) and not _OWN.search(content):
+    is_to_remember = _TO_REMEMBER.match(shown)
+    content = shown[is_to_remember.end() :] if is_to_remember else _without_opening(shown)
+    if not content or _is_chatter(content, is_to_remember=bool(is_to_remember)):
         return ""
     return content[0].upper() + content[1:]
 
 
+def _before_question(sentence: str) -> str:
+    """What is said before a question is asked in the same breath: "I moved to Lyon, what about you?"."""
+    breaks = list(_CLAUSE.finditer(sentence))
+    if not breaks or not chatter.QUESTION.match(sentence[breaks[-1].end() :]):
+        return ""
+    said = sentence[: breaks[-1].start()].rstrip()
+    return f"{said}." if _OWN.search(said) and not chatter.QUESTION.match(said) else ""
+
+
+def _without_opening(sentence: str) -> str:
+    opening = chatter.OPENING.match(sentence)
+    if opening is None:
+        return sentence
+    content = sentence[opening.end() :].strip()
+    is_thanks = "thank" in opening.group().lower()
+    return "" if is_thanks and not _OWN.match(content) else content
+
+
+def _is_chatter(content: str, *, is_to_remember: bool) -> bool:
+    said = chatter.VOCATIVE.sub("", content)
+    words_count_min = OWN_WORDS_COUNT_MIN if _OWN.match(content) else WORDS_COUNT_MIN
+    if len(_WORD.findall(content)) < words_count_min or not has_content(said):
+        return True
+    if is_to_remember:
+        return False
+    is_specific = bool(_SPECIFIC.search(said))
+    conjunction = chatter.CONJUNCTION.match(said)
+    said = said[conjunction.end() :] if conjunction else said
+    if chatter.CHATTER.match(said) or chatter.REQUEST.match(said) or chatter.QUESTION_WITHOUT_MARK.match(said):
+        return True
+    if chatter.REMARK.match(said) and not is_specific:
+        return True
+    # What is said about the listener is praise or comfort; what they are, they say themselves.
+    is_about_listener = bool(_OTHER.search(said)) and not _OWN.search(said)
+    return is_about_listener and (not is_specific or bool(_OTHER.match(said)))
+
+
+def has_content(statement: str) -> bool:
+    """Whether there is a word in it that says something on its own."""
+    return any(
+        bool(_HAN_NO_CONTENT.sub("", token.text)) if token.script == "unspaced" else token.text not in _NO_CONTENT
+        for token in tokens(statement)
+    )
+
+
 def _is_empty_unspaced(text: str) -> bool:
-    letters = sum(char.isalnum() for char in text)
     return (
-        letters < CHARACTERS_COUNT_MIN
-        or bool(_HAN_CHATTER.match(text))
-        or bool(_HAN_REQUEST.match(text))
-        or (text.rstrip("。！!.").endswith(("吗", "呢")))
+        sum(char.isalnum() for char in text) < LETTERS_COUNT_MIN
+        or bool(chatter.HAN_CHATTER.match(text))
+        or bool(chatter.HAN_REQUEST.match(text))
+        or text.rstrip("\u3002\uff01!. ").endswith(("吗", "呢", "か"))
     )

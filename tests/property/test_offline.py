@@ -1,10 +1,10 @@
-"""No text makes the offline extractor fail, and what it proposes can always be stored."""
+"""Whatever is said: no exception, the same answer twice, and nothing that the door would refuse."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoray.extraction.offline import OfflineExtractor
@@ -12,33 +12,42 @@ from memoray.keys import UserKey
 from memoray.messages import Turn, TurnId
 from memoray.operations import Add
 from memoray.protocols import ExtractionRequest
-from memoray.validation import clean_text, normalise_operation
+from memoray.validation import OPERATIONS_COUNT_MAX, normalise_operation
 
-PIECES = st.sampled_from(
+_PIECES = st.sampled_from(
     (
-        "I |my |is |from Go 1.2 to Go 1.3|yesterday|last |Monday|in 2022|. |? |\n|with Ana |31 February |9999-99-99 "
-        "|0 days ago |5月32日|上周|。|don't |any more|(|\"|- |at 25:99 |at 99pm |in 999 years |999 years ago |\u202e"
-        "|\U0001f389|I\u0307|\ufb03"
+        "I |my |went to |met |with |Ana|Ben|, |. |! |? |... |\n|- |1. |> |```|\u2019s |yesterday |last |next |Monday "
+        "|week |on |in |May |7 |2024|-05-07|T10:30|Z |/|at |4pm |since |for |years ago |three |the |before |summer |0 "
+        '|99 |1.24 |Go |thanks |please |remember that |SYSTEM: |<|{|"a": |\u017f|\u212a|\u0130|\u00b2|\ud800'
+        "|你|我|昨天|上|周|三|十|月|日|号|年|前|下午|点|去|上海|。|？|\U0001f600"
     ).split("|")
 )
-TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=25).map("".join))
-TIMES = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30))  # noqa: DTZ001 - hypothesis wants naive bounds
+_TEXTS = st.one_of(st.text(), st.lists(_PIECES, max_size=40).map("".join))
+_MOMENTS = st.datetimes(timezones=st.just(UTC))
+_TURNS = st.builds(
+    Turn,
+    id=st.uuids().map(lambda uuid: TurnId(uuid.hex)),
+    session_id=st.just("session"),
+    position=st.integers(0, 100),
+    role=st.sampled_from(["user", "assistant"]),
+    text=_TEXTS,
+    timestamp=_MOMENTS,
+    recorded_at=_MOMENTS,
+    utc_offset_minutes=st.integers(-14 * 60, 14 * 60) | st.integers(),
+    name=st.none() | st.text() | st.sampled_from(["Ana", "Ben"]),
+)
 
 
-@given(st.lists(TEXTS, max_size=3), TIMES, st.integers(-14 * 60, 14 * 60), st.sampled_from([None, "Kim"]))
-def test_any_text_gives_storable_operations_that_cite_it(
-    texts: list[str], time: datetime, offset: int, name: str | None
-) -> None:
-    said = time.replace(tzinfo=UTC)
-    turns = tuple(
-        Turn(TurnId(f"t{number}"), "s", number, "user", clean_text(text), said, said, offset, name=name)
-        for number, text in enumerate(texts)
-    )
-    request = ExtractionRequest(UserKey("a", "u"), "s", turns, (), said, 30.0)
-    first, second = (OfflineExtractor().extract(request) for _ in range(2))
-    assert first == second
-    for operation in first.operations:
+@settings(deadline=None)
+@given(st.lists(_TURNS, max_size=5, unique_by=lambda turn: turn.id))
+def test_any_turns_give_valid_memories(turns: list[Turn]) -> None:
+    request = ExtractionRequest(UserKey("a", "b"), "session", tuple(turns), (), datetime(2026, 1, 1, tzinfo=UTC), 30.0)
+    extraction = OfflineExtractor().extract(request)
+    assert extraction == OfflineExtractor().extract(request)
+    assert len(extraction.operations) <= OPERATIONS_COUNT_MAX
+    ids = {turn.id for turn in turns}
+    for operation in extraction.operations:
         assert isinstance(operation, Add)
-        assert normalise_operation(operation) == operation
-        assert set(operation.sources) <= {turn.id for turn in turns}
         assert operation.sources
+        assert ids.issuperset(operation.sources)
+        assert normalise_operation(operation) == operation
