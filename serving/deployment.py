@@ -6,7 +6,6 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from memoray.errors import UnavailableError
@@ -108,7 +107,7 @@ def status(
     key = None if app is None or user is None else UserKey(app, user)
     statuses = connected(address, namespace).status(key)
     if as_json:
-        print_json([msgspec.to_builtins(item) for item in statuses])
+        print_json(statuses)
         return
     console.print(status_table(statuses))
     for item in statuses:

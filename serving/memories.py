@@ -78,7 +78,7 @@ def submit(
         "jobs_waiting": state.jobs_count,
     }
     if as_json:
-        print_json({**counts, "receipts": msgspec.to_builtins(receipts)})
+        print_json({**counts, "receipts": receipts})
         return
     console.print(
         f"{counts['turns_kept']} turns kept in {counts['sessions']} sessions, {counts['turns_known']} known before."

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from rich.console import Console
@@ -23,9 +24,21 @@ console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
 
+def plain(value: object) -> object:
+    """A value as JSON can hold it: a struct as an object with all its fields, those at their default too."""
+    if isinstance(value, msgspec.Struct):
+        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value).items()
+        return {str(key): plain(item) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in cast("Sequence[object]", value)]
+    return msgspec.to_builtins(value)
+
+
 def print_json(value: object) -> None:
-    """A value as JSON on standard output, structs as objects, times as ISO 8601."""
-    sys.stdout.write(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=2) + "\n")
+    """A value as JSON on standard output, times as ISO 8601."""
+    sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
 
 
 def shown_time(moment: datetime | None, precision: Precision = Precision.INSTANT) -> str:
@@ -64,12 +77,12 @@ def hit_as_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
         "text": hit.text,
         "score": hit.score,
         "event_time": None if hit.event_time is None else hit.event_time.isoformat(),
-        "sources": msgspec.to_builtins(hit.sources),
+        "sources": plain(hit.sources),
     }
     if hit.entry is not None:
         shown["kind"] = hit.entry.kind.value
     if explain:
-        shown["shares"] = msgspec.to_builtins(hit.shares)
+        shown["shares"] = plain(hit.shares)
     return shown
 
 
