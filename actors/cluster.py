@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import base64
-import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,19 +13,21 @@ import msgspec
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError
 
-from memoray.actors.models import EmbedderActor, EmbedderCard, ExtractionWorker
+from memoray.actors.models import EmbedderActor, ExtractionWorker
 from memoray.actors.naming import EMBEDDER_NAME, NAMESPACE, extractor_name, retriever_name, shard_name
 from memoray.actors.retriever import RetrievalActor
 from memoray.actors.shard import ShardActor, ShardPlan
 from memoray.actors.wire import decode, encode
 from memoray.config import EngineConfig
+from memoray.engine.binding import EmbedderCard, bind_manifest
 from memoray.errors import InvalidRequestError, ShardUnavailableError
 from memoray.requests import ShardStatus, StatusRequest
 from memoray.storage.filesystem import LocalFileSystem
-from memoray.storage.manifest import Manifest, create_manifest
 
 if TYPE_CHECKING:
     from ray.actor import ActorHandle
+
+    from memoray.storage.manifest import Manifest
 
 START_SECONDS_MAX = 180.0
 MEBIBYTE = 2**20
@@ -44,6 +44,7 @@ class ClusterConfig(msgspec.Struct, frozen=True):
         embedder: name of the embedder.
         extractor: name of the extractor; `none` keeps turns and extracts nothing.
         namespace: Ray namespace of the actors; one deployment each.
+        takes_over: start although another live process owns the store; that one will end.
         engine: bounds and defaults of every shard.
     """
 
@@ -55,6 +56,7 @@ class ClusterConfig(msgspec.Struct, frozen=True):
     extractor: str = "offline"
     namespace: str = NAMESPACE
     engine: EngineConfig = EngineConfig()
+    takes_over: bool = False
 
 
 class Cluster:
@@ -143,29 +145,13 @@ class Cluster:
         return self.config.shards_count if count is None else count
 
     def _manifest(self, card: EmbedderCard) -> Manifest:
-        fs = LocalFileSystem()
-        store = str(Path(self.config.store).absolute())
-        wanted = Manifest(
-            store_id=secrets.token_hex(8),
+        return bind_manifest(
+            LocalFileSystem(),
+            str(Path(self.config.store).absolute()),
             shards_count=self.config.shards_count,
-            cluster_id=secrets.token_hex(8),
-            embedder_name=card.name,
-            embedder_dimension=card.dimension,
-            embedder_fingerprint=base64.b64encode(card.fingerprint).decode(),
-            requests_remembered_count_max=self.config.engine.requests_count_max,
-            requests_remembered_age_seconds_max=self.config.engine.requests_age_seconds_max,
+            card=card,
+            config=self.config.engine,
         )
-        manifest = create_manifest(fs, store, wanted)
-        if manifest.shards_count != self.config.shards_count:
-            message = f"{store} has {manifest.shards_count} shards, not {self.config.shards_count}"
-            raise InvalidRequestError(message)
-        if (manifest.embedder_name, manifest.embedder_dimension) != (card.name, card.dimension):
-            message = (
-                f"{store} was made with embedder {manifest.embedder_name!r}, dimension {manifest.embedder_dimension}; "
-                f"{card.name!r} of dimension {card.dimension} would mix vectors; start it with the same embedder"
-            )
-            raise InvalidRequestError(message)
-        return manifest
 
     def _shard(self, shard: int, card: bytes) -> ActorHandle[Any]:
         plan = ShardPlan(
@@ -177,6 +163,7 @@ class Cluster:
             extractors_count=self._extractors_count(),
             retrievers_count=self.config.retrievers_count,
             config=self.config.engine,
+            takes_over=self.config.takes_over,
         )
         return self._actor(
             ShardActor,

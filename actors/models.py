@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
-import msgspec
 import numpy as np
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
 from memoray.actors.naming import EMBEDDER_NAME
 from memoray.actors.wire import decode, encode
+from memoray.engine.binding import EmbedderCard, build_embedder, build_extractor, card_of
 from memoray.errors import EmbedderUnavailableError, ExtractorUnavailableError, InvalidRequestError, MemorayError
-from memoray.protocols import Embedder, Extraction, ExtractionRequest, Extractor
+from memoray.protocols import Extraction, ExtractionRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,47 +25,6 @@ TEXTS_PER_CALL = 16
 EMBED_SECONDS_MAX = 60.0
 
 
-class EmbedderCard(msgspec.Struct, frozen=True):
-    """What a store remembers of its embedder."""
-
-    name: str
-    dimension: int
-    fingerprint: bytes
-
-
-FINGERPRINT_SENTENCE = "The quick brown fox jumps over the lazy dog."
-
-
-def build_embedder(name: str) -> Embedder:
-    """The embedder of that name.
-
-    Raises:
-        InvalidRequestError: there is none.
-    """
-    if name == "minilm":
-        from memoray.extraction.minilm import MiniLmEmbedder  # noqa: PLC0415 - 23 MB of model, only where it is used
-
-        return MiniLmEmbedder()
-    message = f"no embedder is called {name!r}; there is: 'minilm'"
-    raise InvalidRequestError(message)
-
-
-def build_extractor(name: str) -> Extractor | None:
-    """The extractor of that name; None for `none`.
-
-    Raises:
-        InvalidRequestError: there is none.
-    """
-    if name == "offline":
-        from memoray.extraction.offline import OfflineExtractor  # noqa: PLC0415 - only extraction workers need it
-
-        return OfflineExtractor()
-    if name == "none":
-        return None
-    message = f"no extractor is called {name!r}; there are: 'offline', 'none'"
-    raise InvalidRequestError(message)
-
-
 class EmbedderActor:
     """Holds the model once for a cluster, so that shards and retrievers stay small."""
 
@@ -74,8 +33,7 @@ class EmbedderActor:
 
     def card(self) -> bytes:
         """`EmbedderCard` of the model."""
-        vector = self._embedder.embed([FINGERPRINT_SENTENCE])[0]
-        return encode(EmbedderCard(self._embedder.name, self._embedder.dimension, vector.astype("<f4").tobytes()))
+        return encode(card_of(self._embedder))
 
     def embed(self, texts: list[str]) -> bytes:
         """Vectors of texts: little-endian float32, row after row."""

@@ -13,15 +13,17 @@ import os
 import threading
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import ray
 
-from memoray.actors.models import EmbedderCard, RemoteEmbedder, RemoteExtractor
+from memoray.actors.models import RemoteEmbedder, RemoteExtractor
 from memoray.actors.naming import extractor_name
 from memoray.actors.wire import decode, encode, is_json
 from memoray.config import EngineConfig
+from memoray.engine.binding import EmbedderCard
 from memoray.engine.shard import Shard
 from memoray.errors import FencedError, MemorayError, ShardUnavailableError, UnavailableError
 from memoray.requests import (
@@ -33,7 +35,8 @@ from memoray.requests import (
     SubmitRequest,
 )
 from memoray.storage.filesystem import LocalFileSystem
-from memoray.storage.manifest import read_manifest
+from memoray.storage.manifest import read_manifest, shard_directory
+from memoray.storage.owner_lock import OwnerLock
 
 if TYPE_CHECKING:
     from memoray.protocols import Extractor
@@ -65,6 +68,7 @@ class ShardPlan(msgspec.Struct, frozen=True):
         extractors_count: number of extraction workers; 0: nothing is extracted.
         retrievers_count: number of retrieval actors; told to clients.
         config: of the engine.
+        takes_over: open the shard although another live process owns it.
     """
 
     store: str
@@ -75,6 +79,7 @@ class ShardPlan(msgspec.Struct, frozen=True):
     extractors_count: int
     retrievers_count: int
     config: EngineConfig
+    takes_over: bool = False
 
 
 class ShardActor:
@@ -84,6 +89,7 @@ class ShardActor:
         """Start opening the shard; never raises for what the files hold. `status` tells how it went."""
         self._plan = decode(plan, ShardPlan)
         self._shard: Shard | None = None
+        self._owner_lock: OwnerLock | None = None
         self._error: MemorayError | None = None
         self._opened = threading.Event()
         self._lock = threading.Lock()
@@ -103,6 +109,9 @@ class ShardActor:
             extractor = RemoteExtractor(extractor_name(plan.shard % plan.extractors_count), plan.namespace)
         try:
             fs = LocalFileSystem()
+            owner = f"ray {ray.get_runtime_context().gcs_address} {plan.namespace}"
+            directory = Path(shard_directory(plan.store, plan.shard))
+            self._owner_lock = OwnerLock(directory, owner, takes_over=plan.takes_over)
             self._shard = Shard(
                 fs,
                 plan.store,

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memoray.actors.client import Client, connect
+    from memoray.engine.embedded import EmbeddedMemory
+    from memoray.engine.embedded import open_store as open  # noqa: A004 - memoray.open is what it is called
     from memoray.entries import Entry, Kind
     from memoray.errors import MemorayError
     from memoray.events import Receipt
@@ -22,6 +24,7 @@ __version__ = "0.1.0"
 
 _homes = {
     "Client": "memoray.actors.client",
+    "EmbeddedMemory": "memoray.engine.embedded",
     "Entry": "memoray.entries",
     "Filters": "memoray.requests",
     "Hit": "memoray.requests",
@@ -32,10 +35,13 @@ _homes = {
     "SearchAnswer": "memoray.requests",
     "UserKey": "memoray.keys",
     "connect": "memoray.actors.client",
+    "open": "memoray.engine.embedded",
 }
+_names_there = {"open": "open_store"}
 
 __all__ = [
     "Client",
+    "EmbeddedMemory",
     "Entry",
     "Filters",
     "Hit",
@@ -46,6 +52,7 @@ __all__ = [
     "SearchAnswer",
     "UserKey",
     "connect",
+    "open",
 ]
 
 
@@ -54,7 +61,7 @@ def __getattr__(name: str) -> object:
     if home is None:
         message = f"module 'memoray' has no attribute {name!r}"
         raise AttributeError(message)
-    value: object = getattr(importlib.import_module(home), name)
+    value: object = getattr(importlib.import_module(home), _names_there.get(name, name))
     globals()[name] = value
     return value
 

@@ -9,6 +9,7 @@
     │   ├── EmbedderUnavailableError   no vectors now; keyword search goes on
     │   ├── ExtractorUnavailableError  no extraction now; the delta stays pending
     │   ├── ShardUnavailableError  the owner does not answer or is not there
+    │   ├── OwnedElsewhereError    another live process owns the store
     │   └── OutcomeUnknownError    asking again with the same request id tells
     ├── FencedError                this owner must stop
     ├── CorruptionError            an operator must look
@@ -73,6 +74,10 @@ class ExtractorUnavailableError(UnavailableError):
 
 class ShardUnavailableError(UnavailableError):
     """The owner of a shard does not answer or does not exist."""
+
+
+class OwnedElsewhereError(UnavailableError):
+    """Another live process owns the shard; going on would end it."""
 
 
 class OutcomeUnknownError(UnavailableError):

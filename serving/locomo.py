@@ -40,19 +40,33 @@ def load_locomo(data: Any, where: str) -> list[tuple[str, tuple[Message, ...]]]:
             message = f"{where}: not a LoCoMo conversation: no speaker_a in {str(item)[:60]!r}"
             raise InvalidRequestError(message)
         conversation = item.get("conversation", item)
+        if not isinstance(conversation, dict):
+            message = f"{where}: conversation {str(conversation)[:60]!r}; give an object with session_1, session_2, …"
+            raise InvalidRequestError(message)
         prefix = f"{item.get('sample_id', '')}/" if len(items) > 1 else ""
         numbers = sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key)))
         for number in numbers:
             name = f"session_{number}"
-            sessions.append((prefix + name, _messages(conversation, name, where)))
+            if messages := _messages(conversation, name, where):
+                sessions.append((prefix + name, messages))
+    if not sessions:
+        message = f"{where}: no session_N with turns in it"
+        raise InvalidRequestError(message)
     return sessions
 
 
 def _messages(conversation: dict[str, Any], name: str, where: str) -> tuple[Message, ...]:
+    turns = conversation[name]
+    if not isinstance(turns, list):
+        message = f"{where}: {name} {str(turns)[:60]!r}; give a list of turns"
+        raise InvalidRequestError(message)
     begun = _time(conversation.get(f"{name}_date_time"), f"{where}: {name}_date_time")
     first = conversation.get("speaker_a")
     messages: list[Message] = []
-    for position, turn in enumerate(conversation[name]):
+    for position, turn in enumerate(turns):
+        if not isinstance(turn, dict) or "dia_id" not in turn:
+            message = f"{where}: {name}, turn {position}: no dia_id in {str(turn)[:60]!r}"
+            raise InvalidRequestError(message)
         speaker = str(turn.get("speaker", ""))
         text = str(turn.get("text") or turn.get("clean_text") or "")
         caption = turn.get("blip_caption")

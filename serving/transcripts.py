@@ -59,12 +59,8 @@ def load_transcript(path: Path, form: str = "auto", session_id: str | None = Non
 def parse_transcript(text: str, where: str, form: str, session_id: str) -> list[Session]:
     """As `load_transcript`, of a text; `where` stands for the file in messages."""
     if form == "jsonl" or (form == "auto" and _is_lines(text)):
-        return _grouped([_line(line, f"{where}, line {number}") for number, line in _lines(text)], where, session_id)
-    try:
-        data: Any = json.loads(text)
-    except json.JSONDecodeError as error:
-        message = f"{where}, line {error.lineno}: not JSON: {error.msg}"
-        raise InvalidRequestError(message) from None
+        return _grouped([_line(line, where, number) for number, line in _lines(text)], where, session_id)
+    data = _json(text, where, 1)
     if form == "locomo" or (form == "auto" and is_locomo(data)):
         return [Session(name, messages) for name, messages in load_locomo(data, where)]
     if isinstance(data, dict) and "sessions" in data:
@@ -78,40 +74,49 @@ def parse_transcript(text: str, where: str, form: str, session_id: str) -> list[
 
 
 def _lines(text: str) -> list[tuple[int, str]]:
-    return [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    # Not `splitlines`: JSON strings may hold the other line ends of Unicode as they are.
+    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
 def _is_lines(text: str) -> bool:
+    """Whether the first line is an object by itself, and not a whole file on one line."""
     lines = _lines(text)
-    if len(lines) < 2 or not lines[0][1].lstrip().startswith("{"):  # noqa: PLR2004 - one line is a JSON file
+    if not lines or not lines[0][1].lstrip().startswith("{"):
         return False
     try:
-        json.loads(lines[0][1])
-    except json.JSONDecodeError:
+        first: Any = json.loads(lines[0][1])
+    except (ValueError, RecursionError):
         return False
-    return True
+    return len(lines) > 1 or "role" in first
 
 
-def _line(line: str, where: str) -> tuple[str | None, Message]:
+def _json(text: str, where: str, line: int) -> Any:  # noqa: ANN401 - whatever the file holds
+    """JSON that begins at a line of a file."""
     try:
-        data: Any = json.loads(line)
+        return json.loads(text)
     except json.JSONDecodeError as error:
-        message = f"{where}: not JSON: {error.msg}"
-        raise InvalidRequestError(message) from None
-    named = _expect(data, dict, where).get("session_id")
-    return (None if named is None else str(named)), _message(data, where)
+        message = f"{where}, line {line + error.lineno - 1}: not JSON: {error.msg}"
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits; brackets thousands deep
+        message = f"{where}, line {line}: JSON that cannot be read: {error}"
+    raise InvalidRequestError(message)
+
+
+def _line(line: str, where: str, number: int) -> tuple[str | None, Message]:
+    data = _json(line, where, number)
+    place = f"{where}, line {number}"
+    return _session_id(_expect(data, dict, place), place), _message(data, place)
 
 
 def _session(data: Any, where: str, session_id: str) -> list[Session]:  # noqa: ANN401 - whatever the file holds
     named = session_id
     if isinstance(data, dict):
-        named = str(data.get("session_id") or session_id)
+        named = _session_id(data, where) or session_id
         data = data.get("messages")
     items = _expect(data, list, f"{where}: messages")
     pairs: list[tuple[str | None, Message]] = []
     for number, item in enumerate(items):
-        own = _expect(item, dict, f"{where}: message {number}").get("session_id")
-        pairs.append((None if own is None else str(own), _message(item, f"{where}: message {number}")))
+        place = f"{where}: message {number}"
+        pairs.append((_session_id(_expect(item, dict, place), place), _message(item, place)))
     return _grouped(pairs, where, named)
 
 
@@ -123,6 +128,10 @@ def _grouped(pairs: list[tuple[str | None, Message]], where: str, session_id: st
     for named, item in pairs:
         sessions.setdefault(named or session_id, []).append(item)
     return [Session(name, tuple(messages)) for name, messages in sessions.items()]
+
+
+def _session_id(item: dict[str, Any], where: str) -> str | None:
+    return _string(item.get("session_id"), f"{where}: session_id")
 
 
 def _message(data: Any, where: str) -> Message:  # noqa: ANN401 - whatever the file holds
@@ -138,9 +147,17 @@ def _message(data: Any, where: str) -> Message:  # noqa: ANN401 - whatever the f
         id=_string(item.get("id"), f"{where}: id"),
         timestamp=_time(item.get("timestamp"), where),
         name=_string(item.get("name"), f"{where}: name"),
-        tool_calls=tuple(str(call) for call in _expect(calls, list, f"{where}: tool_calls")),
+        tool_calls=tuple(_call_name(call) for call in _expect(calls, list, f"{where}: tool_calls")),
         tool_call_id=_string(item.get("tool_call_id"), f"{where}: tool_call_id"),
     )
+
+
+def _call_name(call: Any) -> str:  # noqa: ANN401 - whatever the file holds
+    """Name of the tool that is called: `call` is that, or OpenAI's object around it."""
+    if isinstance(call, dict):
+        function = call.get("function")
+        return str(function.get("name", "")) if isinstance(function, dict) else str(call.get("name", ""))
+    return str(call)
 
 
 def _text(content: Any, where: str) -> str:  # noqa: ANN401 - whatever the file holds
@@ -148,9 +165,16 @@ def _text(content: Any, where: str) -> str:  # noqa: ANN401 - whatever the file 
         return ""
     if isinstance(content, str):
         return content
-    parts = _expect(content, list, f"{where}: content")
-    texts = [part.get("text") for part in parts if isinstance(part, dict)]
-    return "\n".join(text for text in texts if isinstance(text, str))
+    texts: list[str] = []
+    for number, part in enumerate(_expect(content, list, f"{where}: content")):
+        place = f"{where}: content part {number}"
+        text = part if isinstance(part, str) else _expect(part, dict, place).get("text")
+        if text is not None and not isinstance(text, str):
+            message = f"{place}: text {str(text)[:60]!r}; give a string"
+            raise InvalidRequestError(message)
+        if text:
+            texts.append(text)
+    return "\n".join(texts)
 
 
 def _time(value: Any, where: str) -> datetime | None:  # noqa: ANN401 - whatever the file holds

@@ -264,7 +264,7 @@ def test_a_fenced_owner_leaves_and_does_not_come_back(ray_session: object, tmp_p
     assert ray_session is not None
     store = str(tmp_path / "store")
     older = Cluster(ClusterConfig(store=store, namespace="older-test", extractor="none"))
-    newer = Cluster(ClusterConfig(store=store, namespace="newer-test", extractor="none"))
+    newer = Cluster(ClusterConfig(store=store, namespace="newer-test", extractor="none", takes_over=True))
     user = UserKey("app", "ana")
     older.ensure_shards()
     try:

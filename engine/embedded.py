@@ -1,0 +1,169 @@
+"""A store in this process, without Ray: the same engine, the same files, the same interface as a client."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from memoray.config import EngineConfig
+from memoray.engine.binding import bind_manifest, build_embedder, build_extractor, card_of
+from memoray.engine.memory import Memory
+from memoray.engine.searcher import Searcher
+from memoray.engine.shard import Shard
+from memoray.keys import UserKey, shard_of
+from memoray.storage.filesystem import LocalFileSystem
+from memoray.storage.manifest import shard_directory
+from memoray.storage.owner_lock import OwnerLock
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from memoray.events import Receipt
+    from memoray.protocols import Embedder, Extractor
+    from memoray.requests import (
+        OperationsAnswer,
+        OperationsRequest,
+        PreloadAnswer,
+        PreloadRequest,
+        ReadAnswer,
+        ReadRequest,
+        SearchAnswer,
+        SearchRequest,
+        ShardStatus,
+        StatusRequest,
+        SubmitRequest,
+    )
+    from memoray.retrieval.search import Found
+
+CLOSE_SECONDS_MAX = 40.0
+
+
+class SystemClock:
+    """The wall clock."""
+
+    def now(self) -> datetime:
+        """Wall-clock time; aware, UTC."""
+        return datetime.now(UTC)
+
+
+def open_store(
+    path: str | os.PathLike[str],
+    *,
+    shards_count: int | None = None,
+    embedder: str | Embedder = "minilm",
+    extractor: str | Extractor | None = "offline",
+    config: EngineConfig | None = None,
+    takes_over: bool = False,
+) -> EmbeddedMemory:
+    """Open a store in this process; `memoray.open` is this function.
+
+    Args:
+        path: directory of the store; created if it is new.
+        shards_count: of a new store; None: one, or as many as there are.
+        embedder: by name, or your own.
+        extractor: by name, or your own; None or `none` keeps messages and extracts nothing.
+        config: bounds and defaults.
+        takes_over: open it although another live process owns it; that one will end.
+
+    Raises:
+        OwnedElsewhereError: another live process owns it, such as a deployment on Ray.
+        InvalidRequestError: it was made with another embedder or shard count.
+        CorruptionError: a log is damaged.
+        StorageUnavailableError: the file system refuses.
+    """
+    made = build_embedder(embedder) if isinstance(embedder, str) else embedder
+    chosen = build_extractor(extractor) if isinstance(extractor, str) else extractor
+    return EmbeddedMemory(
+        Path(path).absolute(), shards_count, made, chosen, config or EngineConfig(), takes_over=takes_over
+    )
+
+
+class EmbeddedMemory(Memory):
+    """`Memory` over the engine in this process. Close it, or use it in a `with` statement.
+
+    Extraction runs in threads of this process; what waits when it ends goes on at the next open.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        shards_count: int | None,
+        embedder: Embedder,
+        extractor: Extractor | None,
+        config: EngineConfig,
+        *,
+        takes_over: bool,
+    ) -> None:
+        """Use `memoray.open`."""
+        self._shards: list[Shard] = []
+        self._searcher = Searcher(embedder, self._find, self._read)
+        fs = LocalFileSystem()
+        manifest = bind_manifest(fs, str(root), shards_count=shards_count, card=card_of(embedder), config=config)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)
+            self._locks: list[OwnerLock] = []
+            owner = f"process {os.getpid()}, opening {secrets.token_hex(4)}"
+            for shard in range(manifest.shards_count):
+                directory = Path(shard_directory(str(root), shard))
+                self._locks.append(OwnerLock(directory, owner, takes_over=takes_over))
+                self._shards.append(
+                    Shard(
+                        fs,
+                        str(root),
+                        manifest,
+                        shard,
+                        config=config,
+                        clock=SystemClock(),
+                        embedder=embedder,
+                        extractor=extractor,
+                    )
+                )
+            undo.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> bool:
+        """End running jobs and close the logs; False if something still ran after 40 s."""
+        deadline = time.monotonic() + CLOSE_SECONDS_MAX
+        is_done = True
+        for shard in self._shards:
+            is_done = shard.close(max(0.1, deadline - time.monotonic())) and is_done
+        for lock in self._locks:
+            lock.close()
+        return is_done
+
+    def _home(self, user: UserKey) -> Shard:
+        return self._shards[shard_of(user, len(self._shards))]
+
+    def _submit(self, request: SubmitRequest) -> Receipt:
+        return self._home(request.user).submit(request)
+
+    def _apply(self, request: OperationsRequest) -> OperationsAnswer:
+        return self._home(request.user).apply(request)
+
+    def _read(self, request: ReadRequest) -> ReadAnswer:
+        return self._home(request.user).read(request)
+
+    def _find(self, request: SearchRequest, query_vector: bytes | None) -> Found:
+        return self._home(request.user).find(request, query_vector)
+
+    def _search(self, request: SearchRequest) -> SearchAnswer:
+        return self._searcher.search(request)
+
+    def _preload(self, request: PreloadRequest) -> PreloadAnswer:
+        return self._searcher.preload(request)
+
+    def _status(self, request: StatusRequest) -> tuple[ShardStatus, ...]:
+        shards = self._shards if request.user is None else [self._home(request.user)]
+        return tuple(shard.status(request) for shard in shards)
