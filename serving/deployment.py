@@ -10,7 +10,7 @@ import typer
 
 from memoray.errors import UnavailableError
 from memoray.keys import UserKey
-from memoray.serving.options import Address, AsJson, Namespace, connected, marker
+from memoray.serving.options import Address, AsJson, Namespace, Store, connected, marker
 from memoray.serving.output import console, print_json, shown_time, status_table
 
 if TYPE_CHECKING:
@@ -100,12 +100,13 @@ def status(
     user: Annotated[str | None, typer.Option("--user", help="With --app: of one user.")] = None,
     address: Address = None,
     namespace: Namespace = "memoray",
+    store: Store = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """How every shard is; with --app and --user, how that user's sessions and jobs are."""
     key = None if app is None or user is None else UserKey(app, user)
-    statuses = connected(address, namespace).status(key)
+    statuses = connected(address, namespace, store).status(key)
     if as_json:
         print_json(statuses)
         return

@@ -14,12 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from memoray.entries import Kind
 from memoray.errors import InvalidRequestError
 from memoray.operations import OutcomeStatus
-from memoray.serving.options import Address, App, AsJson, Namespace, User, connected, parsed_time, user_key
+from memoray.serving.options import Address, App, AsJson, Namespace, Store, User, connected, parsed_time, user_key
 from memoray.serving.output import console, entries_table, errors, hit_as_json, hits_table, print_json
 from memoray.serving.transcripts import Session, load_transcript
 
 if TYPE_CHECKING:
-    from memoray.actors.client import Client
+    from memoray.engine.memory import Memory
     from memoray.events import Receipt
     from memoray.keys import UserKey
     from memoray.operations import Outcome
@@ -46,12 +46,13 @@ def submit(
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is extracted.")] = True,
     address: Address = None,
     namespace: Namespace = "memoray",
+    store: Store = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Hand over the messages of a conversation. Doing it again with the same file changes nothing."""
     sessions = load_transcript(file, form, session)
-    client, key = connected(address, namespace), user_key(app, user)
+    client, key = connected(address, namespace, store), user_key(app, user)
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -90,7 +91,7 @@ def submit(
 
 
 def _submit_all(
-    client: Client, user: UserKey, sessions: list[Session], progress: Progress, *, whole: bool
+    client: Memory, user: UserKey, sessions: list[Session], progress: Progress, *, whole: bool
 ) -> list[Receipt]:
     task = progress.add_task("Submitting", total=len(sessions))
     receipts: list[Receipt] = []
@@ -104,7 +105,7 @@ def _submit_all(
     return receipts
 
 
-def _await_extraction(client: Client, user: UserKey, progress: Progress) -> None:
+def _await_extraction(client: Memory, user: UserKey, progress: Progress) -> None:
     total = len(client.status(user)[0].jobs)
     task = progress.add_task("Extracting", total=total)
 
@@ -126,11 +127,12 @@ def add(
     at: Place = None,
     address: Address = None,
     namespace: Namespace = "memoray",
+    store: Store = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Remember a text as it is."""
-    outcome = connected(address, namespace).add(
+    outcome = connected(address, namespace, store).add(
         user_key(app, user),
         text,
         kind=kind,
@@ -154,11 +156,12 @@ def update(
     at: Place = None,
     address: Address = None,
     namespace: Namespace = "memoray",
+    store: Store = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Change a memory; what is not given stays. The old version stays in the history."""
-    outcome = connected(address, namespace).update(
+    outcome = connected(address, namespace, store).update(
         user_key(app, user),
         entry_id,
         text=text,
@@ -177,11 +180,12 @@ def delete(
     user: User,
     address: Address = None,
     namespace: Namespace = "memoray",
+    store: Store = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Take a memory out of every current read; the history keeps it."""
-    _print_outcome(connected(address, namespace).delete(user_key(app, user), entry_id), as_json=as_json)
+    _print_outcome(connected(address, namespace, store).delete(user_key(app, user), entry_id), as_json=as_json)
 
 
 def clear(
@@ -190,6 +194,7 @@ def clear(
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
     address: Address = None,
     namespace: Namespace = "memoray",
+    store: Store = None,
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -200,7 +205,7 @@ def clear(
             message = f"clear would take away everything of {key}; add --yes to mean it"
             raise InvalidRequestError(message)
         typer.confirm(f"Take away everything of {key}?", abort=True, err=True)
-    _print_outcome(connected(address, namespace).clear(key), as_json=as_json)
+    _print_outcome(connected(address, namespace, store).clear(key), as_json=as_json)
 
 
 def list_entries(
@@ -209,11 +214,12 @@ def list_entries(
     limit: Annotated[int | None, typer.Option(help="Most to show; default: all.")] = None,
     address: Address = None,
     namespace: Namespace = "memoray",
+    store: Store = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """The memories of a user, most recently changed first."""
-    answer = connected(address, namespace).read(user_key(app, user), limit)
+    answer = connected(address, namespace, store).read(user_key(app, user), limit)
     if as_json:
         print_json(answer)
     else:
@@ -234,11 +240,12 @@ def search(
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
     address: Address = None,
     namespace: Namespace = "memoray",
+    store: Store = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Find the memories and messages that matter for a question."""
-    answer = connected(address, namespace).search(
+    answer = connected(address, namespace, store).search(
         user_key(app, user),
         query,
         limit=limit,

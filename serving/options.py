@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -18,7 +20,7 @@ from memoray.serving.output import errors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memoray.actors.client import Client
+    from memoray.engine.memory import Memory
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -29,10 +31,19 @@ Address = Annotated[
 Namespace = Annotated[str, typer.Option(help="Ray namespace of the deployment.")]
 App = Annotated[str, typer.Option("--app", help="Application name: half of the boundary that nothing crosses.")]
 User = Annotated[str, typer.Option("--user", help="User id: the other half.")]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        help="Open this store in this process, without Ray; not while a deployment has it.", show_default=False
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to standard output.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
 
 USAGE_EXIT = 2
+
+# What the command that runs must close before it ends.
+_at_end: ContextVar[contextlib.ExitStack] = ContextVar("at_end")
 
 
 def command(function: F) -> F:
@@ -44,7 +55,9 @@ def command(function: F) -> F:
     @functools.wraps(function)
     def run(*args: object, debug: bool = False, **kwargs: object) -> object:
         try:
-            return function(*args, **kwargs)
+            with contextlib.ExitStack() as at_end:
+                _at_end.set(at_end)
+                return function(*args, **kwargs)
         except MemorayError as error:
             if debug or os.environ.get("MEMORAY_DEBUG"):
                 raise
@@ -58,11 +71,24 @@ def command(function: F) -> F:
     return run  # type: ignore[return-value]  # the same function with one more option
 
 
-def connected(address: str | None, namespace: str) -> Client:
-    """A client of the running deployment."""
-    from memoray.actors.client import connect  # noqa: PLC0415 - Ray takes a second to import, `--help` should not
+def connected(address: str | None, namespace: str, store: str | None) -> Memory:
+    """The running deployment, or with a store the engine in this process until the command ends.
 
-    return connect(address, namespace=namespace)
+    Raises:
+        InvalidRequestError: both a store and an address are named.
+    """
+    if store is None:
+        from memoray.actors.client import connect  # noqa: PLC0415 - Ray takes a second to import
+
+        return connect(address, namespace=namespace)
+    if address is not None:
+        message = "--store opens a directory in this process, --address a cluster; give one of them"
+        raise InvalidRequestError(message)
+    from memoray.engine.embedded import open_store  # noqa: PLC0415 - so do the indexes
+
+    memory = open_store(store)
+    _at_end.get().callback(memory.close)
+    return memory
 
 
 def user_key(app: str, user: str) -> UserKey:

@@ -134,3 +134,31 @@ def test_help_is_quick_to_load_and_the_version_is_printed() -> None:
         shown = runner.invoke(app, [command, "--help"]).stdout
         assert "--json" in shown
         assert "--debug" in shown
+
+
+def test_commands_work_on_a_store_without_a_deployment(tmp_path: Path) -> None:
+    where = ["--app", "cli", "--user", "kim", "--store", str(tmp_path / "store")]
+    first = json.loads(run("submit", str(transcript(tmp_path)), "--json", who=where))
+    assert (first["turns"], first["jobs_waiting"]) == (3, 0)
+    assert first["entries"] >= 2
+    hits = json.loads(run("search", "boathouse key", "--json", who=where))["hits"]
+    assert "behind the clock" in hits[0]["text"]
+    added = json.loads(run("add", "Likes figs", "--json", who=where))
+    assert "applied" in run("delete", added["entry_id"], who=where)
+    assert json.loads(run("status", "--json", who=where))[0]["epoch"] == 5
+    code, said = refused("list", "--address", "auto", who=where)
+    assert (code, "give one of them" in said) == (2, True)
+
+
+def test_a_store_that_a_deployment_has_is_refused(ray_session: str, tmp_path: Path) -> None:
+    assert ray_session
+    store = str(tmp_path / "store")
+    cluster = Cluster(ClusterConfig(store=store, namespace="cli-owned", extractor="none"))
+    cluster.ensure_shards()
+    try:
+        code, said = refused("list", who=["--app", "a", "--user", "b", "--store", store])
+        assert code == 1
+        assert "is owned by process" in said
+        assert "cli-owned" in said
+    finally:
+        cluster.stop()

@@ -1,0 +1,115 @@
+"""The Ray that `up` starts on this machine, and that `down` ends: that one and no other.
+
+`ray stop` ends every Ray of the machine, going by the names of processes, whoever started them. So the head runs under
+one process that ends its children when it is told to end, and that holds a lock on the file with its process id: a file
+without the lock is left over, and the id in it may be somebody else's by now.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+from memoray.errors import UnavailableError
+
+CPUS_COUNT_MIN = 4
+OBJECT_STORE_BYTES = 256 * 2**20
+START_SECONDS_MAX = 120.0
+STOP_SECONDS_MAX = 60.0
+POLL_SECONDS = 0.1
+_STARTED = b"Ray runtime started"
+
+
+def head_file() -> Path:
+    """Where the head's process id is; by machine, as home directories are shared."""
+    return Path.home() / ".memoray" / f"ray-{platform.node()}.pid"
+
+
+def head_runs(path: Path) -> bool:
+    """Whether a head that was started through this file lives."""
+    try:
+        with path.open("r+b") as file:
+            return not _lock(file)
+    except FileNotFoundError:
+        return False
+
+
+def start_head(path: Path) -> None:
+    """Start a Ray on this machine that outlives this process.
+
+    It listens on the loopback address only. What Ray reads from the environment is set before, by the attempt to join.
+
+    Raises:
+        UnavailableError: it did not start; with what Ray said.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    log = path.with_suffix(".log")
+    with path.open("a+b") as file, log.open("wb") as output:
+        if not _lock(file):
+            message = "the Ray of another `memoray up` is starting, or does not answer; `memoray down` ends it"
+            raise UnavailableError(message)
+        process = subprocess.Popen(  # noqa: S603 - Ray's own command line
+            [
+                *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--port=0"),
+                "--node-ip-address=127.0.0.1",
+                # A number for Ray's scheduler; our actors ask for no CPU.
+                f"--num-cpus={max(CPUS_COUNT_MIN, os.cpu_count() or 1)}",
+                f"--object-store-memory={OBJECT_STORE_BYTES}",
+                "--include-dashboard=false",
+                "--disable-usage-stats",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # so that an interrupt of this command does not reach it
+            pass_fds=(file.fileno(),),  # the lock is its own from here on
+        )
+        file.truncate(0)
+        file.write(str(process.pid).encode())
+    deadline = time.monotonic() + START_SECONDS_MAX
+    while _STARTED not in log.read_bytes():
+        is_late = time.monotonic() > deadline
+        if is_late:
+            process.terminate()
+        if is_late or process.poll() is not None:
+            said = log.read_text(encoding="utf-8", errors="replace").strip()[-500:]
+            message = f"Ray did not start on this machine; it said: {said or 'nothing'} ({log})"
+            raise UnavailableError(message)
+        time.sleep(POLL_SECONDS)
+
+
+def stop_head(path: Path) -> None:
+    """End the head that was started through this file, and wait until it is gone; nothing if there is none.
+
+    Raises:
+        UnavailableError: it did not end.
+    """
+    if not head_runs(path):
+        path.unlink(missing_ok=True)
+        return
+    with path.open("r+b") as file:
+        pid = int(file.read())
+        os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + STOP_SECONDS_MAX
+        while not _lock(file):
+            if time.monotonic() > deadline:
+                message = f"process {pid}, which holds Ray, did not end within {STOP_SECONDS_MAX:.0f} s"
+                raise UnavailableError(message)
+            time.sleep(POLL_SECONDS)
+    path.unlink(missing_ok=True)
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Take the lock; False if a living process has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
