@@ -13,6 +13,8 @@ from memoray.engine.memory import Memory
 from memoray.events import Receipt
 from memoray.keys import UserKey, shard_of
 from memoray.requests import (
+    HistoryAnswer,
+    HistoryRequest,
     OperationsAnswer,
     OperationsRequest,
     PreloadAnswer,
@@ -70,6 +72,9 @@ class Client(Memory):
 
     def _read(self, request: ReadRequest) -> ReadAnswer:
         return decode(self._ask_owner(request.user, "read", request), ReadAnswer)
+
+    def _history(self, request: HistoryRequest) -> HistoryAnswer:
+        return decode(self._ask_owner(request.user, "history", request), HistoryAnswer)
 
     def _search(self, request: SearchRequest) -> SearchAnswer:
         return decode(self._ask_retriever("search", request), SearchAnswer)

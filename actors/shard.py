@@ -27,6 +27,7 @@ from memoray.engine.binding import EmbedderCard
 from memoray.engine.shard import Shard
 from memoray.errors import FencedError, MemorayError, ShardUnavailableError, UnavailableError
 from memoray.requests import (
+    HistoryRequest,
     OperationsRequest,
     ReadRequest,
     SearchRequest,
@@ -178,6 +179,10 @@ class ShardActor:
     def read(self, request: bytes) -> bytes:
         """`ReadRequest` in, `ReadAnswer` out."""
         return encode(self._owner().read(decode(request, ReadRequest)), as_json=is_json(request))
+
+    def history(self, request: bytes) -> bytes:
+        """`HistoryRequest` in, `HistoryAnswer` out."""
+        return encode(self._owner().history(decode(request, HistoryRequest)), as_json=is_json(request))
 
     def find(self, request: bytes, query_vector: bytes | None) -> bytes:
         """`SearchRequest` and the query's vector in, `Found` out: what a retriever makes an answer of."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from memoray.events import Receipt
     from memoray.protocols import Embedder, Extractor
     from memoray.requests import (
+        HistoryAnswer,
+        HistoryRequest,
         OperationsAnswer,
         OperationsRequest,
         PreloadAnswer,
@@ -154,6 +156,9 @@ class EmbeddedMemory(Memory):
 
     def _read(self, request: ReadRequest) -> ReadAnswer:
         return self._home(request.user).read(request)
+
+    def _history(self, request: HistoryRequest) -> HistoryAnswer:
+        return self._home(request.user).history(request)
 
     def _find(self, request: SearchRequest, query_vector: bytes | None) -> Found:
         return self._home(request.user).find(request, query_vector)

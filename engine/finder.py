@@ -33,7 +33,7 @@ def recent(state: ShardState, user: UserKey, limit: int | None) -> ReadAnswer:
     known = state.user(user)
     ordered = known.entries.values()
     entries = sorted(ordered, key=_recency) if limit is None else heapq.nsmallest(limit, ordered, key=_recency)
-    return ReadAnswer(tuple(entries), _sources(known, entries, ()), state.last_seq)
+    return ReadAnswer(tuple(entries), sources_of(known, entries, ()), state.last_seq)
 
 
 def _recency(entry: Entry) -> tuple[float, float, str]:
@@ -71,7 +71,7 @@ def find_legs(
         fallback_legs=wider,
         entries=entries,
         turns=turns,
-        sources=_sources(known, entries.values(), turns.values()),
+        sources=sources_of(known, entries.values(), turns.values()),
         keyword_only=query_vector is None,
         seq=state.last_seq,
     )
@@ -130,7 +130,8 @@ def _leg(name: str, found: tuple[list[str], list[float]], is_live: Callable[[str
     return Leg(name, tuple(key for key, _ in pairs), tuple(score for _, score in pairs))
 
 
-def _sources(known: UserState, entries: Iterable[Entry], turns: Iterable[Turn]) -> dict[str, Source]:
+def sources_of(known: UserState, entries: Iterable[Entry], turns: Iterable[Turn]) -> dict[str, Source]:
+    """The messages that entries cite, and turns themselves, by turn id."""
     wanted = {turn_id: known.turns[turn_id] for entry in entries for turn_id in entry.sources}
     wanted.update({turn.id: turn for turn in turns})
     return {

@@ -19,6 +19,7 @@ from memoray.errors import InvalidRequestError, UnavailableError
 from memoray.operations import Add, Clear, Delete, Operation, Outcome, Update
 from memoray.requests import (
     Filters,
+    HistoryRequest,
     OperationsRequest,
     PreloadRequest,
     ReadRequest,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from memoray.events import Receipt
     from memoray.keys import UserKey
     from memoray.messages import Message
-    from memoray.requests import OperationsAnswer, PreloadAnswer, ReadAnswer, SearchAnswer, ShardStatus
+    from memoray.requests import HistoryAnswer, OperationsAnswer, PreloadAnswer, ReadAnswer, SearchAnswer, ShardStatus
 
 POLL_SECONDS = 0.05
 
@@ -155,6 +156,14 @@ class Memory(ABC):
             raise InvalidRequestError(message)
         return self._read(ReadRequest(user, limit))
 
+    def history(self, user: UserKey, entry_id: str) -> HistoryAnswer:
+        """Every change of a memory, oldest first, with the reasons and the messages: why it is what it is.
+
+        Raises:
+            NotFoundError: the user never had a memory of this id.
+        """
+        return self._history(HistoryRequest(user, EntryId(entry_id)))
+
     def search(
         self,
         user: UserKey,
@@ -236,6 +245,9 @@ class Memory(ABC):
 
     @abstractmethod
     def _read(self, request: ReadRequest) -> ReadAnswer: ...
+
+    @abstractmethod
+    def _history(self, request: HistoryRequest) -> HistoryAnswer: ...
 
     @abstractmethod
     def _search(self, request: SearchRequest) -> SearchAnswer: ...

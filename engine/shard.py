@@ -25,21 +25,24 @@ from memoray.engine.decide import (
 )
 from memoray.engine.draft import Draft
 from memoray.engine.embedding import embed_texts
-from memoray.engine.finder import find_legs, recent
+from memoray.engine.finder import find_legs, recent, sources_of
 from memoray.engine.fold import fold
+from memoray.engine.history import history_of
 from memoray.engine.job import JobVectors, decide_job, decide_mending
 from memoray.engine.jobs import JobRunner, lacks_vectors
 from memoray.engine.projections import Projections, turn_text
 from memoray.engine.state import JobState, ShardState, empty_state
 from memoray.engine.status import status_of
 from memoray.engine.writer import Decide, Fresh, Writer
-from memoray.errors import InvalidRequestError, MemorayError, OutcomeUnknownError, UnavailableError
+from memoray.errors import InvalidRequestError, MemorayError, NotFoundError, OutcomeUnknownError, UnavailableError
 from memoray.events import AnyEvent, Batch, OperationsProposed, Receipt, RequestAnswered
 from memoray.extraction.lookup import lookup_query
 from memoray.keys import shard_of
 from memoray.operations import Add, Operation, Update
 from memoray.protocols import Clock, Embedder, Extraction, ExtractionRequest, Extractor
 from memoray.requests import (
+    HistoryAnswer,
+    HistoryRequest,
     OperationsAnswer,
     OperationsRequest,
     ReadAnswer,
@@ -52,6 +55,7 @@ from memoray.requests import (
 from memoray.retrieval.fusion import fuse
 from memoray.storage.log import Log
 from memoray.storage.manifest import Manifest, shard_directory
+from memoray.storage.recovery import read_batches
 from memoray.validation import OPERATIONS_COUNT_MAX, as_utc, check_search, check_user_key, clean_text, is_blank
 
 if TYPE_CHECKING:
@@ -116,7 +120,9 @@ class Shard:
         self._embedder = embedder
         self._extractor = extractor
         self._stopped = stopped
-        self._log = Log.open(fs, shard_directory(root, shard), shard=shard, owner=manifest.cluster_id, clock=clock)
+        self._fs = fs
+        self._directory = shard_directory(root, shard)
+        self._log = Log.open(fs, self._directory, shard=shard, owner=manifest.cluster_id, clock=clock)
         self.projections = Projections(manifest.embedder_dimension, config.language)
         state = self._recover()
         self._find = CandidateFinder(self.projections, config.language)
@@ -219,6 +225,22 @@ class Shard:
         """The most recently updated entries of a user, and the messages they come from."""
         self._check_home(request.user)
         return recent(self.state(), check_user_key(request.user), request.limit)
+
+    def history(self, request: HistoryRequest) -> HistoryAnswer:
+        """Every change of an entry, read from the log's files; takes as long as reading them.
+
+        Raises:
+            NotFoundError: this user never had an entry of this id.
+        """
+        self._check_home(request.user)
+        user = check_user_key(request.user)
+        batches = read_batches(self._fs, self._directory, shard=self.number).batches
+        changes = history_of(batches, user, request.entry_id)
+        if not changes:
+            message = f"user {user} never had a memory {request.entry_id!r}"
+            raise NotFoundError(message)
+        known = self.state().user(user)
+        return HistoryAnswer(changes, sources_of(known, [change.entry for change in changes], ()))
 
     def find(self, request: SearchRequest, query_vector: bytes | None) -> Found:
         """All legs that a search needs, filtered and unfiltered, from one moment of the shard."""

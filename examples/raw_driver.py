@@ -46,4 +46,6 @@ def main(app: str, user: str, text: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    if len(sys.argv) != 4:  # noqa: PLR2004 - three arguments
+        sys.exit('usage: raw_driver.py APP USER "what the user said"')
+    main(*sys.argv[1:])

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import msgspec
 
-from memoray.entries import Entry, Kind
+from memoray.entries import Entry, EntryId, Kind
 from memoray.keys import UserKey
 from memoray.messages import Message, Turn, TurnId
 from memoray.operations import Operation, Outcome
@@ -180,6 +180,42 @@ class ReadAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     entries: tuple[Entry, ...] = ()
     sources: dict[str, Source] = {}
     seq: int = 0
+
+
+class HistoryRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Read every change of one entry, those of deleted ones too."""
+
+    user: UserKey
+    entry_id: EntryId
+
+
+class EntryChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One change of an entry.
+
+    Attributes:
+        what: `added`, `updated`, `cited` (a duplicate named more messages), `deleted` or `cleared`.
+        recorded_at: when.
+        seq: of the event.
+        entry: as it was afterwards; as it last was, for `deleted` and `cleared`.
+        job_id: the extraction that proposed it; None for a caller's own.
+        model: of that extraction.
+        reason: of the outcome.
+    """
+
+    what: str
+    recorded_at: datetime
+    seq: int
+    entry: Entry
+    job_id: str | None = None
+    model: str = ""
+    reason: str = ""
+
+
+class HistoryAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Changes, oldest first, and the messages that they come from, by turn id."""
+
+    changes: tuple[EntryChange, ...] = ()
+    sources: dict[str, Source] = {}
 
 
 class OperationsAnswer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -59,6 +59,7 @@ app.command()(command(memories.update))
 app.command()(command(memories.delete))
 app.command()(command(memories.clear))
 app.command("list")(command(memories.list_entries))
+app.command()(command(memories.history))
 app.command()(command(memories.search))
 
 

@@ -15,7 +15,7 @@ from memoray.actors.cluster import Cluster, ClusterConfig
 from memoray.actors.runtime import start_ray, stop_ray
 from memoray.keys import UserKey
 from memoray.requests import Hit
-from memoray.serving.output import console, errors, hit_as_json, hit_time, print_json, shown_source
+from memoray.serving.output import console, errors, hit_as_json, hit_time, print_json, shown_source, shown_text
 from memoray.serving.transcripts import Session, parse_transcript
 
 NAMESPACE = "memoray-demo"
@@ -155,10 +155,10 @@ def _print_answer(question: Question, hits: tuple[Hit, ...]) -> None:
         date = hit_time(hit)
         mark = "[green]→[/green]" if is_right else "[red]✗[/red]"
         console.print(f"  {mark} ", end="")
-        console.print(hit.text, markup=False, end="")
+        console.print(shown_text(hit.text), markup=False, end="")
         console.print(f"  [cyan]{date}[/cyan]" if date else "")
         for source in hit.sources[-2:]:
-            console.print(f"    said by {shown_source(source)}: {source.text}", markup=False, style="dim")
+            console.print(f"    said by {shown_source(source)}: {shown_text(source.text)}", markup=False, style="dim")
     else:
         console.print("  [red]✗[/red] nothing found")
     console.print()

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memoray.errors import UnavailableError
+from memoray.errors import InvalidRequestError, ShardUnavailableError, UnavailableError
 from memoray.keys import UserKey
-from memoray.serving.options import Address, AsJson, Namespace, Store, connected, marker
+from memoray.serving.options import Address, AsJson, Namespace, Store, connected
 from memoray.serving.output import console, print_json, shown_time, status_table
+from memoray.serving.ray_head import head_file, head_runs, start_head, stop_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+
+    from memoray.actors.cluster import ClusterConfig
+
+DESCRIBE_SECONDS_MAX = 20.0
+EXTRACTORS = ("offline", "none")
 
 
 def up(
@@ -29,8 +36,11 @@ def up(
 ) -> None:
     """Start a deployment; starts Ray on this machine first if there is none. Running it again changes nothing."""
     from memoray.actors.cluster import Cluster, ClusterConfig  # noqa: PLC0415 - Ray takes a second to import
-    from memoray.actors.runtime import join_ray, start_ray_head  # noqa: PLC0415 - likewise
+    from memoray.actors.runtime import join_ray  # noqa: PLC0415 - likewise
 
+    if extractor not in EXTRACTORS:
+        message = f"extractor {extractor!r}; give one of {', '.join(EXTRACTORS)}"
+        raise InvalidRequestError(message)
     config = ClusterConfig(
         store=str(Path(store).absolute()),
         shards_count=shards,
@@ -46,17 +56,16 @@ def up(
             if address is not None:
                 raise
             say("Starting Ray on this machine …")
-            start_ray_head()
-            marker().parent.mkdir(parents=True, exist_ok=True)
-            marker().write_text("started by memoray up\n", encoding="utf-8")
+            start_head(head_file())
             join_ray(namespace)
+        _check_running(config)
         say("Starting the embedder, the shards and the retrievers …")
         statuses = cluster.ensure_shards()
     if as_json:
         print_json({"store": config.store, "namespace": namespace, "shards": statuses})
         return
     console.print(status_table(statuses))
-    console.print(f"The store is {config.store}. Next:")
+    console.print(f"The store is {config.store}. Next:", markup=False)
     console.print("  memoray submit TRANSCRIPT.jsonl --app APP --user USER", markup=False)
     console.print('  memoray search "a question" --app APP --user USER', markup=False)
 
@@ -68,27 +77,21 @@ def down(
     as_json: AsJson = False,
 ) -> None:
     """Stop a deployment, and the Ray of this machine if `up` started it. What waits goes on at the next `up`."""
-    from memoray.actors.client import Client  # noqa: PLC0415 - Ray takes a second to import
-    from memoray.actors.cluster import Cluster, ClusterConfig  # noqa: PLC0415 - likewise
-    from memoray.actors.runtime import join_ray, stop_ray, stop_ray_head  # noqa: PLC0415 - likewise
+    from memoray.actors.runtime import join_ray, stop_ray  # noqa: PLC0415 - Ray takes a second to import
 
+    ends_ray = address is None and not os.environ.get("RAY_ADDRESS") and head_runs(head_file())
     with _working("Stopping the deployment …", as_json=as_json) as say:
-        join_ray(namespace, address)
-        plan = Client(namespace, timeout=20).plan
-        config = ClusterConfig(
-            store=plan.store,
-            shards_count=plan.shards_count,
-            retrievers_count=plan.retrievers_count,
-            extractors_count=plan.extractors_count,
-            namespace=namespace,
-        )
-        Cluster(config).stop()
+        try:
+            join_ray(namespace, address)
+            _stop_deployment(namespace)
+        except UnavailableError:
+            if not ends_ray:
+                raise
+            # What does not answer ends with its Ray, and whatever it has accepted is in the log.
         stop_ray()
-        ends_ray = address is None and marker().exists()
         if ends_ray:
             say("Stopping Ray …")
-            stop_ray_head()
-            marker().unlink(missing_ok=True)
+            stop_head(head_file())
     if as_json:
         print_json({"stopped": True, "ray_stopped": ends_ray})
     else:
@@ -105,6 +108,9 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """How every shard is; with --app and --user, how that user's sessions and jobs are."""
+    if (app is None) != (user is None):
+        message = "only one of --app and --user is given; a user is named by both"
+        raise InvalidRequestError(message)
     key = None if app is None or user is None else UserKey(app, user)
     statuses = connected(address, namespace, store).status(key)
     if as_json:
@@ -113,10 +119,54 @@ def status(
     console.print(status_table(statuses))
     for item in statuses:
         for session in item.sessions:
-            console.print(f"session {session.session_id}: {session.extracted} of {session.length} turns extracted")
+            said = f"session {session.session_id}: {session.extracted} of {session.length} turns extracted"
+            console.print(said, markup=False)
         for job in item.jobs:
             retry = f", again at {shown_time(job.retry_at)}" if job.retry_at else ""
             console.print(f"job {job.job_id} of {job.user}: {job.state}{retry} {job.error}", markup=False)
+
+
+def _check_running(config: ClusterConfig) -> None:
+    """Refuse to go on beside a deployment of this namespace that is not the one asked for.
+
+    Raises:
+        InvalidRequestError: the one that runs differs; says in what.
+    """
+    from memoray.actors.client import Client  # noqa: PLC0415 - Ray takes a second to import
+
+    try:
+        plan = Client(config.namespace, timeout=DESCRIBE_SECONDS_MAX).plan
+    except ShardUnavailableError:
+        return
+    extracts = config.extractor != "none"
+    pairs = (
+        ("store", plan.store, config.store),
+        ("shards", plan.shards_count, config.shards_count),
+        ("retrievers", plan.retrievers_count, config.retrievers_count),
+        ("extraction", "on" if plan.extractors_count else "off", "on" if extracts else "off"),
+    )
+    differing = [f"{name} {runs}, not {asked}" for name, runs, asked in pairs if runs != asked]
+    if differing:
+        message = (
+            f"a deployment runs in namespace {config.namespace!r} with {'; '.join(differing)}: "
+            "`memoray down` first, or give another --namespace"
+        )
+        raise InvalidRequestError(message)
+
+
+def _stop_deployment(namespace: str) -> None:
+    from memoray.actors.client import Client  # noqa: PLC0415 - Ray takes a second to import
+    from memoray.actors.cluster import Cluster, ClusterConfig  # noqa: PLC0415 - likewise
+
+    plan = Client(namespace, timeout=DESCRIBE_SECONDS_MAX).plan
+    config = ClusterConfig(
+        store=plan.store,
+        shards_count=plan.shards_count,
+        retrievers_count=plan.retrievers_count,
+        extractors_count=plan.extractors_count,
+        namespace=namespace,
+    )
+    Cluster(config).stop()
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from memoray.entries import Kind
 from memoray.errors import InvalidRequestError
 from memoray.operations import OutcomeStatus
 from memoray.serving.options import Address, App, AsJson, Namespace, Store, User, connected, parsed_time, user_key
-from memoray.serving.output import console, entries_table, errors, hit_as_json, hits_table, print_json
+from memoray.serving.output import console, entries_table, errors, history_table, hit_as_json, hits_table, print_json
 from memoray.serving.transcripts import Session, load_transcript
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ EXTRACTION_SECONDS_MAX = 3600.0
 
 Topics = Annotated[list[str] | None, typer.Option("--topic", help="A topic; may be given several times.")]
 People = Annotated[list[str] | None, typer.Option("--with", help="A participant; may be given several times.")]
-When = Annotated[str | None, typer.Option("--when", help="When it happened: ISO 8601, such as 2026-03-12.")]
+When = Annotated[
+    str | None, typer.Option("--when", help="When it happened: ISO 8601; a year, month, week or day will do.")
+]
 Place = Annotated[str | None, typer.Option("--at", help="Where.")]
 
 
@@ -53,6 +55,7 @@ def submit(
     """Hand over the messages of a conversation. Doing it again with the same file changes nothing."""
     sessions = load_transcript(file, form, session)
     client, key = connected(address, namespace, store), user_key(app, user)
+    seq_before = client.status(key)[0].seq
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -65,14 +68,17 @@ def submit(
         if wait:
             _await_extraction(client, key, progress)
     state = client.status(key)[0]
+    # A repeat is given its first receipt, whose turns were kept then and not now.
+    repeats = [receipt for receipt in receipts if receipt.seq is not None and receipt.seq <= seq_before]
+    repeated = sum(len(receipt.turn_ids) for receipt in repeats)
     left_out: dict[str, int] = {}
     for receipt in receipts:
         for reason, count in receipt.left_out.items():
             left_out[reason] = left_out.get(reason, 0) + count
     counts = {
         "sessions": len(receipts),
-        "turns_kept": sum(len(receipt.turn_ids) for receipt in receipts),
-        "turns_known": sum(receipt.known for receipt in receipts),
+        "turns_kept": sum(len(receipt.turn_ids) for receipt in receipts) - repeated,
+        "turns_known": sum(receipt.known for receipt in receipts) + repeated,
         "left_out": left_out,
         "entries": state.entries_count,
         "turns": state.turns_count,
@@ -86,6 +92,8 @@ def submit(
     )
     for reason, count in left_out.items():
         console.print(f"  left out: {count} ({reason})")
+    if counts["turns_known"] and not state.turns_count:
+        console.print("  They were cleared since; a message that was cleared does not come back.")
     waiting = f" {state.jobs_count} jobs wait; `memoray status` says how they are." if state.jobs_count else ""
     console.print(f"{state.turns_count} turns and {state.entries_count} memories of {key} now.{waiting}", markup=False)
 
@@ -132,12 +140,14 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Remember a text as it is."""
+    event_time, precision = parsed_time(when, "--when")
     outcome = connected(address, namespace, store).add(
         user_key(app, user),
         text,
         kind=kind,
         topics=topic or [],
-        event_time=parsed_time(when, "--when"),
+        event_time=event_time,
+        event_precision=precision,
         participants=with_ or [],
         location=at or "",
     )
@@ -161,13 +171,15 @@ def update(
     as_json: AsJson = False,
 ) -> None:
     """Change a memory; what is not given stays. The old version stays in the history."""
+    event_time, precision = parsed_time(when, "--when")
     outcome = connected(address, namespace, store).update(
         user_key(app, user),
         entry_id,
         text=text,
         kind=kind,
         topics=topic,
-        event_time=parsed_time(when, "--when"),
+        event_time=event_time,
+        event_precision=None if event_time is None else precision,
         participants=with_,
         location=at,
     )
@@ -226,6 +238,24 @@ def list_entries(
         console.print(entries_table(answer))
 
 
+def history(
+    entry_id: Annotated[str, typer.Argument(help="Id of the memory; a deleted one's too.")],
+    app: App,
+    user: User,
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    store: Store = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Why a memory is what it is: every change, with its reason and the messages it comes from."""
+    answer = connected(address, namespace, store).history(user_key(app, user), entry_id)
+    if as_json:
+        print_json(answer)
+    else:
+        console.print(history_table(answer))
+
+
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     app: App,
@@ -250,8 +280,8 @@ def search(
         query,
         limit=limit,
         kind=kind,
-        event_after=parsed_time(after, "--after"),
-        event_before=parsed_time(before, "--before"),
+        event_after=parsed_time(after, "--after")[0],
+        event_before=parsed_time(before, "--before")[0],
         turns=turns,
         explain=explain,
     )

@@ -6,13 +6,14 @@ import contextlib
 import functools
 import inspect
 import os
+import re
 from contextvars import ContextVar
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from memoray.entries import Precision
 from memoray.errors import InvalidRequestError, MemorayError
 from memoray.keys import UserKey
 from memoray.serving.output import errors
@@ -42,6 +43,14 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show where an error came f
 
 USAGE_EXIT = 2
 
+# What may be given of a date, what it lacks of the first day that it names, and how exact it is.
+_SPANS = (
+    (re.compile(r"\d{4}"), "-01-01", Precision.YEAR),
+    (re.compile(r"\d{4}-\d{2}"), "-01", Precision.MONTH),
+    (re.compile(r"\d{4}-W\d{2}"), "", Precision.WEEK),
+    (re.compile(r"\d{4}-\d{2}-\d{2}"), "", Precision.DAY),
+)
+
 # What the command that runs must close before it ends.
 _at_end: ContextVar[contextlib.ExitStack] = ContextVar("at_end")
 
@@ -58,10 +67,12 @@ def command(function: F) -> F:
             with contextlib.ExitStack() as at_end:
                 _at_end.set(at_end)
                 return function(*args, **kwargs)
-        except MemorayError as error:
+        except BrokenPipeError:  # whoever reads our output has seen enough; typer ends quietly
+            raise
+        except (MemorayError, OSError) as error:
             if debug or os.environ.get("MEMORAY_DEBUG"):
                 raise
-            errors.print(f"memoray: {error}", style="red", markup=False, soft_wrap=True)
+            errors.print(f"memoray: {' '.join(str(error).split())}", style="red", markup=False, soft_wrap=True)
             raise typer.Exit(USAGE_EXIT if isinstance(error, InvalidRequestError) else 1) from None
 
     signature = inspect.signature(function, eval_str=True)
@@ -96,21 +107,20 @@ def user_key(app: str, user: str) -> UserKey:
     return UserKey(app, user)
 
 
-def parsed_time(value: str | None, option: str) -> datetime | None:
-    """A time given on the command line: ISO 8601, a date alone included.
+def parsed_time(value: str | None, option: str) -> tuple[datetime | None, Precision]:
+    """A time given on the command line, and how exact it is: ISO 8601, or its year, month, week or day alone.
 
     Raises:
         InvalidRequestError: it is not.
     """
     if value is None:
-        return None
+        return None, Precision.INSTANT
+    lacking, precision = "", Precision.INSTANT
+    for form, rest, span in _SPANS:
+        if form.fullmatch(value):
+            lacking, precision = rest, span
     try:
-        return datetime.fromisoformat(value)
+        return datetime.fromisoformat(value + lacking), precision
     except ValueError:
         message = f"{option} {value!r}; give ISO 8601, such as 2026-03-12 or 2026-03-12T16:00+01:00"
         raise InvalidRequestError(message) from None
-
-
-def marker() -> Path:
-    """File that says that `up` started the Ray of this machine, so that `down` may end it."""
-    return Path.home() / ".memoray" / "started-ray"

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from memoray.requests import Hit, ReadAnswer, ShardStatus, Source
+    from memoray.requests import HistoryAnswer, Hit, ReadAnswer, ShardStatus, Source
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
+
+_CONTROLS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 
 
 def plain(value: object) -> object:
@@ -63,10 +65,15 @@ def hit_time(hit: Hit) -> str:
     return shown_time(None if hit.turn is None else hit.turn.local_time)
 
 
+def shown_text(text: str) -> str:
+    """A text without what steers a terminal: it was said by anybody."""
+    return text.translate(_CONTROLS)
+
+
 def shown_source(source: Source) -> str:
     """Who said it, when and where."""
     said = f"{source.speaker}, {source.local_time:%Y-%m-%d %H:%M}, {source.session_id}"
-    return f"{said} ({source.message_id})" if source.message_id else said
+    return shown_text(f"{said} ({source.message_id})" if source.message_id else said)
 
 
 def hit_as_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
@@ -97,7 +104,7 @@ def hits_table(hits: Sequence[Hit], *, explain: bool) -> Table:
         table.add_column("score", ratio=2)
     for number, hit in enumerate(hits, 1):
         kind = hit.type if hit.entry is None else hit.entry.kind.value
-        what = Text.assemble((f"{kind}  ", "dim"), hit.text)
+        what = Text.assemble((f"{kind}  ", "dim"), shown_text(hit.text))
         sources = "\n".join(shown_source(source) for source in hit.sources[:3])
         row: list[str | Text] = [str(number), what, hit_time(hit), Text(sources)]
         if explain:
@@ -131,7 +138,35 @@ def entries_table(answer: ReadAnswer) -> Table:
 def _entry_cells(entry: Entry, answer: ReadAnswer) -> list[str | Text]:
     sources = [shown_source(answer.sources[key]) for key in entry.sources[-2:] if key in answer.sources]
     date = shown_time(entry.local_event_time, entry.event_precision)
-    return [entry.id, entry.kind.value, date, str(entry.version), Text(entry.text), Text("\n".join(sources))]
+    return [
+        entry.id,
+        entry.kind.value,
+        date,
+        str(entry.version),
+        Text(shown_text(entry.text)),
+        Text("\n".join(sources)),
+    ]
+
+
+def history_table(answer: HistoryAnswer) -> Table:
+    """Changes of one memory, oldest first."""
+    table = Table(expand=True)
+    for name in ("when", "what", "v"):
+        table.add_column(name, no_wrap=True)
+    for name, ratio in (("memory", 3), ("why", 2), ("said by", 2)):
+        table.add_column(name, ratio=ratio)
+    for change in answer.changes:
+        sources = [shown_source(answer.sources[key]) for key in change.entry.sources[-2:] if key in answer.sources]
+        by = f"{change.reason} ({change.model or 'by hand'})"
+        row = (
+            shown_time(change.recorded_at),
+            change.what,
+            str(change.entry.version),
+            Text(change.entry.text),
+            Text(by),
+        )
+        table.add_row(*row, Text("\n".join(sources)))
+    return table
 
 
 def status_table(statuses: Sequence[ShardStatus]) -> Table:

@@ -86,6 +86,13 @@ def test_memories_by_hand() -> None:
     entry = json.loads(run("list", "--json", who=who))["entries"][0]
     assert (entry["text"], entry["topics"], entry["participants"]) == ("Prefers night trains", ["travel"], ["Ines"])
     assert "applied" in run("delete", key, who=who)
+    told = json.loads(run("history", key, "--json", who=who))["changes"]
+    assert [(change["what"], change["entry"]["version"]) for change in told] == [
+        ("added", 1),
+        ("updated", 2),
+        ("deleted", 2),
+    ]
+    assert "by hand" in run("history", key, who=who)
     code, said = refused("delete", key, who=who)
     assert (code, said.strip()) == (2, f"memoray: refused: target deleted ({key})")
     run("add", "Something else", who=who)
@@ -130,7 +137,20 @@ def test_help_is_quick_to_load_and_the_version_is_printed() -> None:
     code = "import sys, memoray.serving.cli; sys.exit('ray' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)  # noqa: S603 - python
     assert runner.invoke(app, ["--version"]).stdout.strip() == memoray.__version__
-    for command in ("demo", "up", "down", "status", "submit", "add", "update", "delete", "clear", "list", "search"):
+    for command in (
+        "demo",
+        "up",
+        "down",
+        "status",
+        "submit",
+        "add",
+        "update",
+        "delete",
+        "clear",
+        "list",
+        "history",
+        "search",
+    ):
         shown = runner.invoke(app, [command, "--help"]).stdout
         assert "--json" in shown
         assert "--debug" in shown

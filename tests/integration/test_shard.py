@@ -11,12 +11,12 @@ import pytest
 
 from memoray.config import EngineConfig
 from memoray.entries import EntryId, Kind
-from memoray.errors import ExtractorUnavailableError, FencedError, InvalidRequestError
+from memoray.errors import ExtractorUnavailableError, FencedError, InvalidRequestError, NotFoundError
 from memoray.events import EntryUpdated, JobFailed, OperationDecided
 from memoray.keys import UserKey
 from memoray.operations import Add, Clear, Delete, OutcomeStatus, Update
 from memoray.protocols import Extraction, ExtractionRequest
-from memoray.requests import Filters, ReadRequest, SearchRequest, StatusRequest
+from memoray.requests import Filters, HistoryRequest, ReadRequest, SearchRequest, StatusRequest
 from memoray.retrieval.search import answer
 from tests.support.moody import MoodyEmbedder
 from tests.support.shards import ANA, BEN, START, ScriptedExtractor, ShardBench, each_turn
@@ -91,6 +91,35 @@ def test_a_changed_value_replaces_and_history_keeps_the_old_one(build: Build) ->
     history = [event.entry for batch in bench.batches() for event in batch.events if isinstance(event, EntryUpdated)]
     assert [(entry.version, entry.text[-7:]) for entry in history] == [(2, "Go 1.24")]
     assert search(bench, "Go 1.23", turns=False) == ["The user's production environment runs Go 1.24"]
+
+
+def test_a_memory_says_why_it_is_what_it_is(build: Build) -> None:
+    bench = build()
+    first = bench.submit("The team has 4 members")
+    bench.settle()
+    bench.submit("The team has 4 members", session="s2")
+    bench.settle()
+    last = bench.submit("The team has 5 members", session="s3")
+    bench.settle()
+    key = next(iter(bench.shard.state().user(ANA).entries))
+    bench.apply(Delete(key))
+    told = bench.shard.history(HistoryRequest(ANA, key))
+    assert [(change.what, change.entry.version, change.model) for change in told.changes] == [
+        ("added", 1, "scripted"),
+        ("cited", 1, "scripted"),
+        ("updated", 2, "scripted"),
+        ("deleted", 2, ""),
+    ]
+    assert [change.entry.text[-9:-8] for change in told.changes] == ["4", "4", "5", "5"]
+    assert told.changes[2].reason == "a new value of the same statement"
+    assert told.changes[3].job_id is None
+    assert {*first.turn_ids, *last.turn_ids} <= set(told.sources)
+    with pytest.raises(NotFoundError, match="never had"):
+        bench.shard.history(HistoryRequest(BEN, key))
+    bench.apply(Add("again"), Clear())
+    cleared = next(entry_id for entry_id in bench.shard.state().user(ANA).retired if entry_id != key)
+    assert [change.what for change in bench.shard.history(HistoryRequest(ANA, cleared)).changes] == ["added", "cleared"]
+    assert len(bench.shard.history(HistoryRequest(ANA, key)).changes) == 4
 
 
 def test_values_said_in_one_breath_are_two_statements_and_said_later_a_change(build: Build) -> None:
