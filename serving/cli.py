@@ -53,6 +53,7 @@ def demo(
 app.command()(command(deployment.up))
 app.command()(command(deployment.down))
 app.command()(command(deployment.status))
+app.command()(command(deployment.verify))
 app.command()(command(memories.submit))
 app.command()(command(memories.add))
 app.command()(command(memories.update))

@@ -169,6 +169,36 @@ def _stop_deployment(namespace: str) -> None:
     Cluster(config).stop()
 
 
+def verify(
+    store: Annotated[str, typer.Option(help="Directory of the store.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Look a store over: its logs, and all that must always be true. Changes nothing; may run beside its owner."""
+    from memoray.engine.verify import verify_store  # noqa: PLC0415 - the indexes take a moment to import
+    from memoray.storage.filesystem import LocalFileSystem  # noqa: PLC0415 - likewise
+
+    with _working("Reading the logs …", as_json=as_json) as say:
+        reports = []
+        for report in verify_store(LocalFileSystem(), str(Path(store).absolute())):
+            reports.append(report)
+            say(f"Shard {report.shard} read: {report.batches_count} batches")
+    problems = [f"shard {report.shard}: {problem}" for report in reports for problem in report.problems]
+    if as_json:
+        print_json({"sound": not problems, "shards": reports})
+    else:
+        for report in reports:
+            cut = f", {report.cut_bytes} bytes of an unfinished write" if report.cut_bytes else ""
+            counts = f"{report.users_count} users, {report.entries_count} memories, {report.turns_count} messages"
+            console.print(f"shard {report.shard}: seq {report.seq}, {counts}{cut}")
+        for problem in problems:
+            console.print(problem, style="red", markup=False, soft_wrap=True)
+        if not problems:
+            console.print("All is well.")
+    if problems:
+        raise typer.Exit(1)
+
+
 @contextlib.contextmanager
 def _working(text: str, *, as_json: bool) -> Generator[Callable[[str], None]]:
     """Show a spinner, unless only JSON is wanted; gives a function that changes what it says."""

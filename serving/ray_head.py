@@ -44,7 +44,8 @@ def head_runs(path: Path) -> bool:
 def start_head(path: Path) -> None:
     """Start a Ray on this machine that outlives this process.
 
-    It listens on the loopback address only. What Ray reads from the environment is set before, by the attempt to join.
+    Its processes call each other by the loopback address, so that a change of networks does not cut them off; they
+    listen wider, and the token keeps others out. What Ray reads from the environment is set by the attempt to join.
 
     Raises:
         UnavailableError: it did not start; with what Ray said.

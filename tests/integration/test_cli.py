@@ -170,6 +170,24 @@ def test_commands_work_on_a_store_without_a_deployment(tmp_path: Path) -> None:
     assert (code, "give one of them" in said) == (2, True)
 
 
+def test_verify_says_that_all_is_well_and_where_it_is_not(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    run("add", "Likes figs", who=["--app", "a", "--user", "b", "--store", str(store)])
+    claims = sorted(path.name for path in (store / "shards" / "0000").iterdir())
+    assert "All is well." in run("verify", who=["--store", str(store)])
+    shown = json.loads(run("verify", "--json", who=["--store", str(store)]))
+    assert (shown["sound"], shown["shards"][0]["entries_count"]) == (True, 1)
+    assert sorted(path.name for path in (store / "shards" / "0000").iterdir()) == claims, "verify changed something"
+    segment = next(path for path in sorted((store / "shards" / "0000").glob("*.segment")))
+    content = bytearray(segment.read_bytes())
+    content[-5] ^= 1
+    segment.write_bytes(content)
+    result = runner.invoke(app, ["verify", "--store", str(store)])
+    assert result.exit_code == 1
+    assert segment.name in result.output.replace("\n", "")
+    assert refused("verify", who=["--store", str(tmp_path / "nowhere")])[0] == 2
+
+
 def test_a_store_that_a_deployment_has_is_refused(ray_session: str, tmp_path: Path) -> None:
     assert ray_session
     store = str(tmp_path / "store")
