@@ -102,7 +102,7 @@ class _Search:
         legs: list[Leg] = []
         if self._request.entries:
             live = self._known.entries
-            entry_ids = None if is_open else [key for key, entry in live.items() if admits_entry(entry, filters)]
+            entry_ids = None if is_open else self._admitted(filters)
             legs += self._pair("entry", entries_of(self._request.user), entry_ids, live.__contains__)
         if self._request.turns:
             turns, withdrawn = self._known.turns, self._known.withdrawn
@@ -111,6 +111,15 @@ class _Search:
                 "turn", turns_of(self._request.user), turn_ids, lambda key: key in turns and key not in withdrawn
             )
         return tuple(legs)
+
+    def _admitted(self, filters: Filters) -> list[EntryId]:
+        turns = self._known.turns
+        admitted: list[EntryId] = []
+        for key, entry in self._known.entries.items():
+            sessions = [turns[turn_id].session_id for turn_id in entry.sources] if filters.sessions else ()
+            if admits_entry(entry, filters, sessions):
+                admitted.append(key)
+        return admitted
 
     def _pair(
         self, name: str, space: Space, allowed: Collection[str] | None, is_live: Callable[[str], bool]

@@ -174,6 +174,10 @@ class Memory(ABC):
         event_after: datetime | None = None,
         event_before: datetime | None = None,
         dated_only: bool = False,
+        participants: Sequence[str] = (),
+        location: str = "",
+        topics: Sequence[str] = (),
+        sessions: Sequence[str] = (),
         turns: bool = True,
         kind_fallback: bool | None = None,
         hybrid: bool = True,
@@ -182,7 +186,7 @@ class Memory(ABC):
         order_by_event_time: bool = False,
         explain: bool = False,
     ) -> SearchAnswer:
-        """The memories and messages that matter for a query, best first; options as in `SearchRequest`."""
+        """The memories and messages that matter for a query, best first; options: `SearchRequest` and `Filters`."""
         request = SearchRequest(
             user,
             query,
@@ -192,6 +196,10 @@ class Memory(ABC):
                 event_after=event_after,
                 event_before=event_before,
                 dated_only=dated_only,
+                participants=tuple(participants),
+                location=location,
+                topics=tuple(topics),
+                sessions=tuple(sessions),
             ),
             turns=turns,
             kind_fallback=kind_fallback,

@@ -62,6 +62,12 @@ class Filters(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
         dated_only: only entries with an event time.
         recorded_after: recorded at or after.
         recorded_before: recorded before (exclusive).
+        participants: everybody named took part; for a turn: the speaker is among them.
+        location: there; turns have none and stay out.
+        topics: with at least one of these; turns have none and stay out.
+        sessions: drawn from, or said in, at least one of these sessions.
+
+    Names, places and topics are compared after folding (case, width, invisible characters).
     """
 
     kind: Kind | None = None
@@ -70,6 +76,10 @@ class Filters(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     dated_only: bool = False
     recorded_after: datetime | None = None
     recorded_before: datetime | None = None
+    participants: tuple[str, ...] = ()
+    location: str = ""
+    topics: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
 
 
 class SearchRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memoray.text import fold
+
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
     from datetime import datetime
 
     from memoray.entries import Entry
@@ -12,8 +15,14 @@ if TYPE_CHECKING:
     from memoray.requests import Filters
 
 
-def admits_entry(entry: Entry, filters: Filters) -> bool:
-    """Whether an entry passes: its kind, its event time (undated passes unless `dated_only`), its recorded time."""
+def admits_entry(entry: Entry, filters: Filters, sessions: Collection[str] = ()) -> bool:
+    """Whether an entry passes every filter; undated ones pass the event times unless `dated_only`.
+
+    Args:
+        entry: to look at.
+        filters: as asked.
+        sessions: that the entry was drawn from; needed only where `filters.sessions` are.
+    """
     if filters.kind is not None and entry.kind != filters.kind:
         return False
     if entry.event_time is None:
@@ -21,16 +30,34 @@ def admits_entry(entry: Entry, filters: Filters) -> bool:
             return False
     elif not _is_within(entry.event_time, filters.event_after, filters.event_before):
         return False
-    return _is_within(entry.updated_at, filters.recorded_after, filters.recorded_before)
+    if filters.sessions and not set(filters.sessions) & set(sessions):
+        return False
+    return _is_about(entry, filters) and _is_within(entry.updated_at, filters.recorded_after, filters.recorded_before)
+
+
+def _is_about(entry: Entry, filters: Filters) -> bool:
+    if filters.participants and not _folded(filters.participants) <= _folded(entry.participants):
+        return False
+    if filters.location and fold(filters.location).strip() != fold(entry.location).strip():
+        return False
+    return not filters.topics or bool(_folded(filters.topics) & _folded(entry.topics))
 
 
 def admits_turn(turn: Turn, filters: Filters) -> bool:
-    """Whether a turn passes: it has no kind, so a kind keeps it out; its event time is when it was said."""
-    if filters.kind is not None:
+    """Whether a turn passes: it has no kind, place or topics; its event time is when it was said."""
+    if filters.kind is not None or filters.location or filters.topics:
+        return False
+    if filters.participants and fold(turn.speaker).strip() not in _folded(filters.participants):
+        return False
+    if filters.sessions and turn.session_id not in filters.sessions:
         return False
     return _is_within(turn.timestamp, filters.event_after, filters.event_before) and _is_within(
         turn.recorded_at, filters.recorded_after, filters.recorded_before
     )
+
+
+def _folded(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(fold(name).strip() for name in names)
 
 
 def _is_within(moment: datetime, after: datetime | None, before: datetime | None) -> bool:

@@ -266,6 +266,12 @@ def search(
     ] = None,
     after: Annotated[str | None, typer.Option(help="Happened at or after; ISO 8601.")] = None,
     before: Annotated[str | None, typer.Option(help="Happened before; ISO 8601.")] = None,
+    with_: People = None,
+    at: Place = None,
+    topic: Topics = None,
+    session: Annotated[
+        list[str] | None, typer.Option("--session", help="From this session; may be given several times.")
+    ] = None,
     turns: Annotated[bool, typer.Option("--turns/--no-turns", help="Search messages beside memories.")] = True,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
     address: Address = None,
@@ -282,6 +288,10 @@ def search(
         kind=kind,
         event_after=parsed_time(after, "--after")[0],
         event_before=parsed_time(before, "--before")[0],
+        participants=with_ or [],
+        location=at or "",
+        topics=topic or [],
+        sessions=session or [],
         turns=turns,
         explain=explain,
     )

@@ -17,6 +17,7 @@ from memoray.keys import UserKey
 from memoray.operations import Add, Clear, Delete, OutcomeStatus, Update
 from memoray.protocols import Extraction, ExtractionRequest
 from memoray.requests import Filters, HistoryRequest, ReadRequest, SearchRequest, StatusRequest
+from memoray.retrieval.filters import admits_entry, admits_turn
 from memoray.retrieval.search import answer
 from tests.support.moody import MoodyEmbedder
 from tests.support.shards import ANA, BEN, START, ScriptedExtractor, ShardBench, each_turn
@@ -393,6 +394,35 @@ def test_filters_work_inside_the_search(build: Build) -> None:
     assert sorted(facts) == sorted(add.text for add in far)
     bounds = Filters(event_after=START + timedelta(days=3), event_before=START + timedelta(days=5), dated_only=True)
     assert sorted(search(bench, "red boat", filters=bounds)) == ["the red boat number 3", "the red boat number 4"]
+
+
+def test_filters_equal_a_look_at_everything(build: Build) -> None:
+    bench = build(extractor=ScriptedExtractor(lambda r: [Add(f"{t.text} noted", sources=(t.id,)) for t in r.turns]))
+    people, places, labels = ("Ana", "Ben", "Cleo"), ("Oslo", "Rome", ""), ("sea", "hill")
+    bench.apply(
+        *(
+            Add(f"trip {n}", participants=people[: n % 3 + 1], location=places[n % 3], topics=(labels[n % 2],))
+            for n in range(30)
+        )
+    )
+    for session in ("s1", "s2"):
+        bench.submit(f"trip talk in {session}", session=session)
+    bench.settle()
+    state = bench.shard.state().user(ANA)
+    for filters in (
+        Filters(participants=("ben",)),
+        Filters(location="rome", topics=("sea",)),
+        Filters(topics=("hill", "none")),
+        Filters(sessions=("s2",)),
+        Filters(sessions=("s1",), participants=("user",)),
+    ):
+        expected = {
+            entry.text
+            for entry in state.entries.values()
+            if admits_entry(entry, filters, [state.turns[key].session_id for key in entry.sources])
+        } | {turn.text for turn in state.turns.values() if admits_turn(turn, filters)}
+        assert expected
+        assert set(search(bench, "trip", filters=filters, limit=100, dedupe=False)) == expected
 
 
 def test_a_blank_query_finds_nothing(build: Build) -> None:
