@@ -1,0 +1,227 @@
+"""What went wrong in public in other memory systems, as small cases with the right answer; numbered as catalogued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memoray.engine.shard import Shard
+from memoray.entries import EntryId, Kind
+from memoray.errors import InvalidRequestError, NotFoundError
+from memoray.keys import UserKey
+from memoray.messages import Message
+from memoray.operations import Add, Clear, Delete, Update
+from memoray.requests import (
+    Filters,
+    HistoryRequest,
+    OperationsRequest,
+    PreloadRequest,
+    ReadRequest,
+    SearchRequest,
+    StatusRequest,
+    SubmitRequest,
+)
+from memoray.retrieval.search import answer
+from tests.support.shards import ANA, BEN, START, ManualClock, ScriptedExtractor, ShardBench
+
+
+@pytest.fixture
+def bench() -> Iterator[ShardBench]:
+    made = ShardBench(extractor=ScriptedExtractor())
+    yield made
+    made.check()
+    made.shard.close(10.0)
+
+
+def texts(bench: ShardBench, query: str, user: UserKey = ANA, **options: object) -> list[str]:
+    request = SearchRequest(user, query, **options)  # type: ignore[arg-type]  # options of a SearchRequest
+    vector = bench.embedder.embed([query])[0].astype("<f4").tobytes()
+    return [hit.text for hit in answer(request, bench.shard.find(request, vector)).hits]
+
+
+def test_f10_three_messages_in_the_same_tick_and_an_older_one_are_each_offered_once(bench: ShardBench) -> None:
+    def say(text: str, moment: datetime) -> None:
+        bench.shard.submit(SubmitRequest(ANA, "s", (Message("user", text, timestamp=moment),), bench.new_id()))
+
+    say("first in the tick", START)
+    say("second in the tick", START)
+    bench.settle()
+    say("third in the tick", START)
+    say("from five seconds before", START - timedelta(seconds=5))
+    bench.settle()
+    extractor = bench.extractor
+    assert isinstance(extractor, ScriptedExtractor)
+    offered = [turn.text for request in extractor.requests for turn in request.turns]
+    assert sorted(offered) == [
+        "first in the tick",
+        "from five seconds before",
+        "second in the tick",
+        "third in the tick",
+    ]
+
+
+def test_f11_a_clock_that_steps_back_moves_no_recorded_time_back() -> None:
+    clock = ManualClock()
+    bench = ShardBench(clock=clock)
+    for step in (0, -3600, 3601):
+        clock.time += timedelta(seconds=step)
+        bench.apply(Add(f"at {step}"))
+        bench.reopen()
+    batches = bench.batches()
+    assert [batch.recorded_at for batch in batches] == sorted(batch.recorded_at for batch in batches)
+    assert batches[1].clock is not None
+    assert batches[1].clock < batches[1].recorded_at
+    bench.check()
+    bench.shard.close(10.0)
+
+
+@pytest.mark.parametrize(
+    ("stored", "query"),
+    [
+        ("把機器推論洗成權威事實", "權威事實"),
+        ("把機器推論洗成權威事實", "機器推論"),
+        ("hello你好 world", "你好"),
+        ("私は東京に住んでいます", "東京"),
+        ("저는 서울에 살아요", "서울"),
+        ("ฉันชอบดื่มกาแฟ", "กาแฟ"),
+        ("cafe\u0301 au lait", "caf\u00e9"),
+        ("ＡＢＣ１２３", "abc123"),
+        ("أحب القهوة", "القهوة"),
+        ("אני גר בחיפה", "\u200fבחיפה\u200f"),
+        ("İstanbul", "istanbul"),
+        ("the parser is in C++", "C++"),
+    ],
+)
+def test_f12_f13_text_of_any_script_is_found_by_its_words(bench: ShardBench, stored: str, query: str) -> None:
+    bench.apply(Add(stored), Add("something quite different"))
+    request = SearchRequest(ANA, query)
+    found = [hit.text for hit in answer(request, bench.shard.find(request, None)).hits]
+    assert found == [stored]
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\u200b", "\u200e \u2060"])
+def test_f15_a_blank_query_finds_nothing_rather_than_everything(bench: ShardBench, query: str) -> None:
+    bench.apply(Add("one"), Add("another"))
+    assert texts(bench, query) == []
+
+
+HOSTILE = [
+    *("https://x.org", "following:", "-lead", ">>>", 'adapter""', "{0}", "y+(y+25)", "AND", "OR NOT", "title:secret"),
+    *('"unclosed', "[a TO z]", "*", "a^b~2", "\\", "+ 2", "C++", "(" * 5000, "\x1f1", "1\x1fsecret", "?"),
+]
+
+
+@pytest.mark.parametrize("query", HOSTILE, ids=lambda query: repr(query[:12]))
+def test_f17_user_text_is_not_query_syntax(bench: ShardBench, query: str) -> None:
+    bench.apply(Add("the secret of another user"), user=BEN)
+    bench.apply(Add("nothing to see"))
+    assert "the secret of another user" not in texts(bench, query)
+
+
+IDS = ["f2c59d63-a7a7-b5e6-8000-000000000000", "main", "_", "a b", "O'Neil\"", "用户", "../x", "x" * 512, " ", "*"]
+
+
+@pytest.mark.parametrize("user_id", IDS, ids=lambda user_id: repr(user_id[:12]))
+def test_f18_every_id_round_trips(bench: ShardBench, user_id: str) -> None:
+    user = UserKey("app", user_id)
+    key = bench.apply(Add("mine alone"), user=user).outcomes[0].entry_id
+    bench.apply(Add("theirs alone"), user=BEN)
+    assert texts(bench, "alone", user) == ["mine alone"]
+    assert bench.apply(Delete(EntryId(key or "")), user=user).outcomes[0].status == "applied"
+    assert texts(bench, "alone", user) == []
+    assert texts(bench, "alone", BEN) == ["theirs alone"]
+
+
+PAIRS = [
+    (("a:b", "c"), ("a", "b:c")),
+    (("a/b", "c"), ("a", "b/c")),
+    (("a|b", "c"), ("a", "b|c")),
+    (("A", "u"), ("a", "u")),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), [*PAIRS, (("a", "u"), ("a", "u ")), (("a:", "u"), ("a\uff1a", "u"))])
+def test_f24_keys_that_joined_strings_would_confuse_stay_apart(
+    bench: ShardBench, one: tuple[str, str], other: tuple[str, str]
+) -> None:
+    bench.apply(Add("only the first one's"), user=UserKey(*one), request_id="same")
+    bench.apply(Add("only the second one's"), user=UserKey(*other), request_id="same")
+    assert bench.texts(UserKey(*one)) == ["only the first one's"]
+    assert bench.texts(UserKey(*other)) == ["only the second one's"]
+
+
+def paths(shard: Shard, user: UserKey, key: EntryId, text: str, vector: bytes) -> dict[str, Callable[[], object]]:
+    """Every way to read or change something; a new one belongs here."""
+    everything = SearchRequest(user, text, limit=100, filters=Filters(kind=Kind.EPISODE), kind_fallback=True)
+    return {
+        "search": lambda: answer(r := SearchRequest(user, text, limit=100), shard.find(r, vector)).hits,
+        "keyword": lambda: answer(r := SearchRequest(user, text, limit=100), shard.find(r, None)).hits,
+        "vector": lambda: answer(r := SearchRequest(user, text, hybrid=False), shard.find(r, vector)).hits,
+        "kind fallback": lambda: answer(everything, shard.find(everything, vector)).hits,
+        "read": lambda: shard.read(ReadRequest(user)).entries,
+        "status": lambda: shard.status(StatusRequest(user)).sessions,
+        "update": lambda: shard.apply(OperationsRequest(user, (Update(key, text="x"),), "u")).outcomes,
+        "delete": lambda: shard.apply(OperationsRequest(user, (Delete(key),), "d")).outcomes,
+        "history": lambda: shard.history(HistoryRequest(user, key)).changes,
+    }
+
+
+def test_f25_nothing_of_one_user_is_reached_with_another_on_any_path(bench: ShardBench) -> None:
+    text = "The vault code is kept by the harbour master"
+    bench.submit(text)
+    bench.submit(text, user=BEN)
+    bench.settle()
+    key = next(iter(bench.shard.state().user(ANA).entries))
+    theirs = set(bench.shard.state().user(BEN).entries) | set(bench.shard.state().user(BEN).turns)
+    vector = bench.embedder.embed([text])[0].astype("<f4").tobytes()
+    for name, path in paths(bench.shard, BEN, key, text, vector).items():
+        if name == "history":
+            with pytest.raises(NotFoundError):
+                path()
+            continue
+        result = path()
+        assert isinstance(result, tuple)
+        if name in {"update", "delete"}:
+            assert [outcome.status for outcome in result] == ["refused"], name
+        elif name != "status":
+            assert {item.id for item in result} <= theirs, name
+    assert bench.texts(ANA) == [text]
+    assert PreloadRequest(BEN).user == BEN
+
+
+def test_f26_clearing_one_user_takes_all_of_theirs_and_nothing_of_others(bench: ShardBench) -> None:
+    bench.apply(*(Add(f"note number {number}") for number in range(250)))
+    bench.apply(*(Add(f"note {word}") for word in ("one", "two", "three")), user=BEN)
+    assert bench.apply(Clear()).outcomes[0].count == 250
+    assert (len(bench.texts(ANA)), len(bench.texts(BEN))) == (0, 3)
+    for user_id in ("", "\0"):
+        with pytest.raises(InvalidRequestError):
+            bench.apply(Clear(), user=UserKey("app", user_id))
+
+
+def test_f28_deleted_memories_are_never_found_and_use_no_slot(bench: ShardBench) -> None:
+    outcomes = bench.apply(
+        *(Add(f"recipe for soup {word}") for word in ("leek", "pea", "beet", "corn", "kale"))
+    ).outcomes
+    bench.apply(*(Delete(EntryId(outcome.entry_id or "")) for outcome in outcomes[:3]))
+    for _ in range(2):
+        for hybrid in (True, False):
+            assert sorted(texts(bench, "soup recipe", limit=2, hybrid=hybrid)) == [
+                "recipe for soup corn",
+                "recipe for soup kale",
+            ]
+        bench.reopen()
+
+
+def test_f31_a_filter_does_not_starve_what_ranks_lower(bench: ShardBench) -> None:
+    day = datetime(2026, 1, 1, tzinfo=UTC)
+    bench.apply(
+        *(Add(f"red kite flight {n}", kind=Kind.EPISODE, event_time=day + timedelta(days=n)) for n in range(15))
+    )
+    bench.apply(*(Add(f"kite rule {word}") for word in ("alpha", "bravo", "carol", "delta", "edgar")))
+    facts = texts(bench, "red kite flight", limit=5, filters=Filters(kind=Kind.FACT), kind_fallback=False)
+    assert len(facts) == 5
+    assert all(text.startswith("kite rule") for text in facts)
+    assert len(texts(bench, "kite", limit=50)) == 20
