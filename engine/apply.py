@@ -144,7 +144,15 @@ def _add(draft: Draft, add: Add, vector: bytes | None, rules: Rules, find: FindC
         case Revise():
             entry = draft.state.entries[verdict.entry_id]
             kept = vector if verdict.update.text == add.text else None
-            revised = _revise(draft, entry, replace(verdict.update, sources=add.sources), kept, verdict.reason, rules)
+            revised = _revise(
+                draft,
+                entry,
+                replace(verdict.update, sources=add.sources),
+                kept,
+                verdict.reason,
+                rules,
+                replaces=verdict.replaces,
+            )
             if revised.status is OutcomeStatus.REFUSED:
                 return _put_new(draft, add, vector, (entry.id,), rules)
             return revised
@@ -208,7 +216,16 @@ def _update_of_caller(draft: Draft, update: Update, entry: Entry | None, vector:
     return _revise(draft, entry, update, vector, "as asked", rules)
 
 
-def _revise(draft: Draft, entry: Entry, update: Update, vector: bytes | None, reason: str, rules: Rules) -> Outcome:
+def _revise(
+    draft: Draft,
+    entry: Entry,
+    update: Update,
+    vector: bytes | None,
+    reason: str,
+    rules: Rules,
+    *,
+    replaces: bool = True,
+) -> Outcome:
     sources = entry.sources + tuple(turn_id for turn_id in update.sources if turn_id not in entry.sources)
     changed = as_add(update, entry)
     new = replace(
@@ -229,7 +246,16 @@ def _revise(draft: Draft, entry: Entry, update: Update, vector: bytes | None, re
     other = draft.state.identities.get(identity_of_entry(new))
     if other is not None and other != entry.id:
         return _refused(f"entry {other} says this already", entry.id)
-    new = replace(new, sources=sources, version=entry.version + 1, updated_at=draft.recorded_at, seq=draft.seq)
+    is_other = replaces and new.text != entry.text and len(sources) > len(entry.sources)
+    current_from = len(entry.sources) if is_other else entry.current_from
+    new = replace(
+        new,
+        sources=sources,
+        current_from=current_from,
+        version=entry.version + 1,
+        updated_at=draft.recorded_at,
+        seq=draft.seq,
+    )
     draft.emit(EntryUpdated(draft.user, new, None if new.text == entry.text else vector, rules.job_id))
     return _applied("update", reason, new)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from memoray.engine.context import CANDIDATES_COUNT_MAX, with_context
 from memoray.engine.projections import entries_of, from_bytes, turns_of
 from memoray.entries import EntryId
 from memoray.messages import TurnId
@@ -105,12 +106,22 @@ class _Search:
             entry_ids = None if is_open else self._admitted(filters)
             legs += self._pair("entry", entries_of(self._request.user), entry_ids, live.__contains__)
         if self._request.turns:
-            turns, withdrawn = self._known.turns, self._known.withdrawn
-            turn_ids = None if is_open else [key for key, turn in turns.items() if admits_turn(turn, filters)]
-            legs += self._pair(
-                "turn", turns_of(self._request.user), turn_ids, lambda key: key in turns and key not in withdrawn
-            )
+            legs += self._turn_legs(filters, is_open=is_open)
         return tuple(legs)
+
+    def _turn_legs(self, filters: Filters, *, is_open: bool) -> list[Leg]:
+        """As `_pair`, but each turn with its neighbours; these count whether the filters admit them or not."""
+        known, space = self._known, turns_of(self._request.user)
+
+        def is_allowed(key: str) -> bool:
+            turn = known.turns.get(TurnId(key))
+            return turn is not None and key not in known.withdrawn and (is_open or admits_turn(turn, filters))
+
+        legs: list[Leg] = []
+        for leg in self._pair("turn", space, None, lambda key: key not in known.withdrawn, CANDIDATES_COUNT_MAX):
+            ids, scores = with_context(known, dict(zip(leg.ids, leg.scores, strict=True)), self._depth, is_allowed)
+            legs.append(Leg(leg.name, tuple(ids), tuple(scores)))
+        return legs
 
     def _admitted(self, filters: Filters) -> list[EntryId]:
         turns = self._known.turns
@@ -122,14 +133,20 @@ class _Search:
         return admitted
 
     def _pair(
-        self, name: str, space: Space, allowed: Collection[str] | None, is_live: Callable[[str], bool]
+        self,
+        name: str,
+        space: Space,
+        allowed: Collection[str] | None,
+        is_live: Callable[[str], bool],
+        depth: int | None = None,
     ) -> list[Leg]:
+        depth = depth or self._depth
         legs: list[Leg] = []
         if self._query is not None:
-            found = self._projections.vectors.search(space, self._query, self._depth, allowed)
+            found = self._projections.vectors.search(space, self._query, depth, allowed)
             legs.append(_leg(f"{name}_vector", found, is_live))
         if self._terms and (self._request.hybrid or self._query is None):
-            found = self._projections.keywords.search(space, self._terms, self._depth, allowed)
+            found = self._projections.keywords.search(space, self._terms, depth, allowed)
             legs.append(_leg(f"{name}_keyword", found, is_live))
         return legs
 

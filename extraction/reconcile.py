@@ -18,6 +18,7 @@ import re
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from memoray.config import ALL_OPERATIONS, UpdatePolicy
 from memoray.entries import Entry, EntryId
@@ -74,11 +75,12 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class Revise(msgspec.Struct, frozen=True):
-    """It is a new version of an entry."""
+    """It is a new version of an entry. `replaces`: what the old one said no longer holds."""
 
     entry_id: EntryId
     update: Update
     reason: str
+    replaces: bool = False
 
 
 Verdict = Keep | Repeat | Revise
@@ -164,7 +166,7 @@ def _first(add: Add, matches: Sequence[_Match], policy: UpdatePolicy) -> Verdict
             both_facts = add.kind == match.entry.kind == "fact"
             is_apart = match.is_other_occasion or match.is_elsewhere or match.is_same_delta
             if both_facts and not is_apart and differ_only_in_values(match.new, match.old):
-                return _revise(add, match, "a new value of the same statement")
+                return replace(_revise(add, match, "a new value of the same statement"), replaces=True)
     related: list[EntryId] = []
     for match in matches:
         if not match.tier or match.is_other_occasion:

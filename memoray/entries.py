@@ -47,6 +47,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         location: where; "" when unknown.
         version: 1 when added, one higher with each update.
         sources: turns that it was drawn from, oldest first.
+        current_from: sources from this position on are those of what it says now; earlier ones said something that has
+            been replaced.
         related: entries that a guard kept apart from this one although they are similar.
         created_at: when version 1 was recorded; aware, UTC.
         updated_at: when this version was recorded; aware, UTC.
@@ -67,6 +69,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     location: str = ""
     version: int = 1
     sources: tuple[TurnId, ...] = ()
+    current_from: int = 0
     related: tuple[EntryId, ...] = ()
 
     @property

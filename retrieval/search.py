@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from memoray.entries import Entry
 from memoray.messages import Turn
@@ -53,7 +55,7 @@ def answer(request: SearchRequest, found: Found) -> SearchAnswer:
     if is_blank(request.query):
         return SearchAnswer(seq=found.seq)
     hits = _hits(fuse(found.legs, k=request.rrf_k, weights=request.weights), found, request)
-    hits.sort(key=_relevance)
+    hits = _behind_what_replaced_them(hits)
     kind = request.filters.kind
     if kind is not None and request.kind_fallback is not False and len(hits) < FALLBACK_UNDER:
         wider = _hits(fuse(found.fallback_legs, k=request.rrf_k, weights=request.weights), found, request)
@@ -67,6 +69,27 @@ def answer(request: SearchRequest, found: Found) -> SearchAnswer:
     if request.order_by_event_time:
         best.sort(key=lambda hit: (hit.event_time is None, hit.event_time and hit.event_time.timestamp()))
     return SearchAnswer(tuple(best), found.keyword_only, found.seq)
+
+
+def _behind_what_replaced_them(hits: list[Hit]) -> list[Hit]:
+    """Hits by relevance, but a turn no higher than an entry that says what holds now instead of what the turn says.
+
+    Of a turn that says several things it is the entry that fits the query best which counts: replaced or not.
+    """
+    replaced: dict[str, float] = {}
+    current: dict[str, float] = {}
+    for hit in hits:
+        if hit.entry is not None:
+            now = hit.entry.sources[hit.entry.current_from :]
+            for turn_id in hit.entry.sources:
+                best = current if turn_id in now else replaced
+                best[turn_id] = max(hit.score, best.get(turn_id, 0.0))
+    placed: list[Hit] = []
+    for hit in hits:
+        ceiling = replaced.get(hit.id, 0.0)
+        is_behind = ceiling > current.get(hit.id, 0.0) and hit.score >= ceiling
+        placed.append(replace(hit, score=math.nextafter(ceiling, 0.0)) if is_behind else hit)
+    return sorted(placed, key=_relevance)
 
 
 def _relevance(hit: Hit) -> tuple[float, float, float, str]:

@@ -425,6 +425,50 @@ def test_filters_equal_a_look_at_everything(build: Build) -> None:
         assert set(search(bench, "trip", filters=filters, limit=100, dedupe=False)) == expected
 
 
+def test_a_short_answer_is_found_by_the_question_before_it(build: Build) -> None:
+    bench = build(extractor=None)
+    bench.submit("Did the ferry to Heligoland run?", "Yes, last week!", "Something else")
+    bench.submit("Nothing to do with it", session="s2")
+    request = SearchRequest(ANA, "ferry Heligoland")
+    found = [hit.text for hit in answer(request, bench.shard.find(request, None)).hits]
+    assert found == ["Did the ferry to Heligoland run?", "Yes, last week!"]
+
+
+def test_a_message_whose_value_was_replaced_stands_behind_the_new_value(build: Build) -> None:
+    bench = build()
+    bench.submit("Our production environment runs Go 1.23")
+    bench.settle()
+    assert search(bench, "which Go does our production environment run")[0].endswith("1.23")
+    bench.submit("Our production environment runs Go 1.24", session="s2")
+    bench.settle()
+    found = search(bench, "our production environment runs Go 1.23")
+    assert found.index("Our production environment runs Go 1.24") < found.index(
+        "Our production environment runs Go 1.23"
+    )
+    bench.submit("Our production environment runs Go 1.24", session="s3")  # says it again: cited, not replaced
+    bench.settle()
+    entry = next(iter(bench.shard.state().user(ANA).entries.values()))
+    assert (len(entry.sources), entry.current_from) == (3, 1)
+
+
+def test_a_message_that_says_something_else_too_is_not_held_back_for_that(build: Build) -> None:
+    bench = build(
+        extractor=ScriptedExtractor(
+            lambda r: [Add(part, sources=(t.id,)) for t in r.turns for part in t.text.split("; ")]
+        )
+    )
+    bench.submit("The boat is called Gull; Production runs Go 1.23")
+    bench.settle()
+    bench.submit("Production runs Go 1.24", session="s2")
+    bench.settle()
+    assert search(bench, "what is the boat called", entries=True)[:2] == [
+        "The boat is called Gull",
+        "The boat is called Gull; Production runs Go 1.23",
+    ]
+    found = search(bench, "production runs Go")
+    assert found.index("Production runs Go 1.24") < found.index("The boat is called Gull; Production runs Go 1.23")
+
+
 def test_a_blank_query_finds_nothing(build: Build) -> None:
     bench = build()
     bench.apply(Add("something"))
