@@ -3,6 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 export RAY_USAGE_STATS_ENABLED := 0
+# Otherwise pyright asks the network, at every run, whether there is a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .PHONY: demo check test bench clean lint types
 
