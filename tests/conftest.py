@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 # Read by Ray when it is imported.
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -18,6 +19,13 @@ settings.register_profile(
 settings.load_profile("memoray")
 
 RAY_NAMESPACE = "test"
+TESTS = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with its folder: `pytest -m "not integration"`."""
+    for item in items:
+        item.add_marker(item.path.relative_to(TESTS).parts[0])
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from memoray.serving.cli import app
 
 REPOSITORY = Path(__file__).parents[2]
 DOCUMENTS = [REPOSITORY / "README.md", REPOSITORY / "ARCHITECTURE.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+CONTRIBUTING = REPOSITORY / "CONTRIBUTING.md"
 NAMESPACE = "docs-test"
 
 
@@ -67,7 +68,14 @@ def test_commands_and_options_exist(path: Path) -> None:
             assert all(word in shown.stdout for word in words if word.startswith("--")), line
 
 
+def test_make_targets_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for path in [*DOCUMENTS, CONTRIBUTING]:
+        for block in blocks(path, "sh"):
+            assert set(re.findall(r"^make (\w+)", block, re.MULTILINE)) <= targets, path.name
+
+
 def test_links_lead_somewhere() -> None:
-    for path in DOCUMENTS:
+    for path in [*DOCUMENTS, CONTRIBUTING]:
         for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{path.name} links to {target}"

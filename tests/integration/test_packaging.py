@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -57,6 +59,7 @@ def test_the_links_lead_to_the_folders() -> None:
 
 
 def test_nothing_of_ours_is_importable_at_the_top(tmp_path: Path) -> None:
+    assert not any(importlib.util.find_spec(name) for name in FOLDERS), "not in the tests either"
     code = "import importlib.util as u, sys; sys.exit(any(u.find_spec(n) for n in sys.argv[1:]))"
     subprocess.run([sys.executable, "-c", code, *FOLDERS], cwd=tmp_path, check=True, timeout=60)  # noqa: S603 - python
 
@@ -69,7 +72,7 @@ def test_importing_the_parts_below_actors_brings_no_ray(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)  # noqa: S603 - python
 
 
-@pytest.mark.parametrize("name", ["actors", "storage", "retrieval", "engine", "extraction", "serving"])
+@pytest.mark.parametrize("name", FOLDERS)
 def test_ruff_refuses_a_top_level_import(name: str) -> None:
     ruff = [sys.executable, "-m", "ruff", "check", "--select", "TID251", "--stdin-filename", "memoray/x.py", "-"]
     found = subprocess.run(  # noqa: S603 - ruff
@@ -79,14 +82,32 @@ def test_ruff_refuses_a_top_level_import(name: str) -> None:
     assert "TID251" in found.stdout
 
 
+def printed_from(home: Path, code: str, cwd: Path) -> str:
+    """What `code` prints where Memoray is found in `home` only: the libraries are there, our installation is not."""
+    libraries = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    # Without `site` no .pth file is read, and so no editable installation is found.
+    start = f"import sys; sys.path = [{str(home)!r}, *sys.path, *{libraries!r}]; "
+    command = [sys.executable, "-I", "-S", "-c", start + code]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=cwd, timeout=120).stdout  # noqa: S603
+
+
+def test_every_module_imports_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
+    home = tmp_path / "unpacked"
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(home)
+    code = (
+        "import importlib, pkgutil, memoray; "
+        "names = [found.name for found in pkgutil.walk_packages(memoray.__path__, 'memoray.')]; "
+        "print(*(importlib.import_module(name).__file__ for name in names), sep='\\n')"
+    )
+    found = printed_from(home, code, tmp_path).splitlines()
+    assert {Path(line) for line in found} == set(home.rglob("*.py")) - {home / "memoray" / "__init__.py"}
+
+
 def test_ray_takes_the_repository_as_a_working_directory(tmp_path: Path) -> None:
     """What `runtime_env={"working_dir": "."}` does: the folder on the path, nothing installed."""
-    code = "import sys; sys.path[:0] = [sys.argv[1]]; import memoray.storage.log as log; print(log.__file__)"
-    command = [sys.executable, "-I", "-S", "-c", code.replace("import sys;", "import sys, site;"), str(REPOSITORY)]
-    site = next(path for path in sys.path if path.endswith("site-packages"))
-    command[4] = f"import sys; sys.path += [{site!r}]; " + code
-    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60)  # noqa: S603
-    assert found.stdout.strip() == str(REPOSITORY / "memoray" / "storage" / "log.py")
+    found = printed_from(REPOSITORY, "import memoray.storage.log as log; print(log.__file__)", tmp_path)
+    assert found.strip() == str(REPOSITORY / "memoray" / "storage" / "log.py")
 
 
 def test_base_and_extras_resolve_together(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import pytest
 
@@ -23,11 +23,11 @@ sys.addaudithook(_watch)
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+def pytest_pyfunc_call() -> Generator[None, object, object]:
     # Around the call only: pytest itself opens files before and after it.
     global _is_watching  # noqa: PLW0603 - an audit hook cannot be taken out, only switched off
     _touched.clear()
-    _is_watching = "shell" not in pyfuncitem.keywords
+    _is_watching = True
     try:
         result = yield
     finally:
