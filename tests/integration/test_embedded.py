@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -79,18 +80,19 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def holder(tmp_path: Path) -> subprocess.Popen[str]:
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that has the store open."""
-    process = subprocess.Popen(  # noqa: S603 - python
+    with subprocess.Popen(  # noqa: S603 - python
         [sys.executable, "-c", HOLDER, str(tmp_path / "store")],
         cwd=Path(__file__).parents[2],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "open\n"
-    return process
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        yield process
+        process.kill()
 
 
 def ask(process: subprocess.Popen[str], text: str) -> str:
