@@ -6,8 +6,6 @@ import contextlib
 import logging
 import os
 import secrets
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from memoray.errors import UnavailableError
 
 OBJECT_STORE_BYTES = 256 * 2**20
 CPUS_COUNT_MIN = 4
-START_SECONDS_MAX = 120
 
 
 def start_ray(namespace: str) -> None:
@@ -32,46 +29,6 @@ def start_ray(namespace: str) -> None:
         object_store_memory=OBJECT_STORE_BYTES,
         include_dashboard=False,
     )
-
-
-def start_ray_head() -> None:
-    """Start a Ray on this machine that outlives this process; `stop_ray_head` ends it.
-
-    Raises:
-        UnavailableError: it did not start; with what Ray said.
-    """
-    _prepare()
-    _ray_command(
-        "start",
-        "--head",
-        f"--num-cpus={_cpus_count()}",
-        f"--object-store-memory={OBJECT_STORE_BYTES}",
-        "--include-dashboard=false",
-        "--disable-usage-stats",
-    )
-
-
-def stop_ray_head() -> None:
-    """End every Ray of this user on this machine: Ray has no finer way.
-
-    Raises:
-        UnavailableError: it did not stop; with what Ray said.
-    """
-    _ray_command("stop")
-
-
-def _ray_command(*arguments: str) -> None:
-    command = [sys.executable, "-m", "ray.scripts.scripts", *arguments]
-    try:
-        done = subprocess.run(  # noqa: S603 - Ray's own command line
-            command, capture_output=True, text=True, check=False, timeout=START_SECONDS_MAX
-        )
-    except subprocess.TimeoutExpired as error:
-        message = f"`ray {arguments[0]}` took longer than {START_SECONDS_MAX} s"
-        raise UnavailableError(message) from error
-    if done.returncode:
-        message = f"`ray {arguments[0]}` failed: {(done.stderr or done.stdout).strip()[-500:]}"
-        raise UnavailableError(message)
 
 
 def join_ray(namespace: str, address: str | None = None) -> None:
