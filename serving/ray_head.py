@@ -7,6 +7,7 @@ without the lock is left over, and the id in it may be somebody else's by now.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import platform
@@ -24,7 +25,7 @@ OBJECT_STORE_BYTES = 256 * 2**20
 START_SECONDS_MAX = 120.0
 STOP_SECONDS_MAX = 60.0
 POLL_SECONDS = 0.1
-_STARTED = b"Ray runtime started"
+_STARTED = b"will now block"  # said once the address is written where `auto` looks for it
 
 
 def head_file() -> Path:
@@ -44,22 +45,24 @@ def head_runs(path: Path) -> bool:
 def start_head(path: Path) -> None:
     """Start a Ray on this machine that outlives this process.
 
-    Its processes call each other by the loopback address, so that a change of networks does not cut them off; they
-    listen wider, and the token keeps others out. What Ray reads from the environment is set by the attempt to join.
+    Its ports can be reached from other machines, whatever address is asked for: the token keeps them out. What Ray
+    reads from the environment is set by the attempt to join.
 
     Raises:
         UnavailableError: it did not start; with what Ray said.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    log = path.with_suffix(".log")
-    with path.open("a+b") as file, log.open("wb") as output:
+    log = _log(path)
+    with contextlib.ExitStack() as files:
+        file = files.enter_context(path.open("a+b"))
         if not _lock(file):
             message = "the Ray of another `memoray up` is starting, or does not answer; `memoray down` ends it"
             raise UnavailableError(message)
+        output = files.enter_context(log.open("wb"))  # only now: it may have been the log of one that lives
         process = subprocess.Popen(  # noqa: S603 - Ray's own command line
             [
                 *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--port=0"),
-                "--node-ip-address=127.0.0.1",
+                "--node-ip-address=127.0.0.1",  # Ray 2.60 takes the machine's own address all the same
                 # A number for Ray's scheduler; our actors ask for no CPU.
                 f"--num-cpus={max(CPUS_COUNT_MIN, os.cpu_count() or 1)}",
                 f"--object-store-memory={OBJECT_STORE_BYTES}",
@@ -92,9 +95,13 @@ def stop_head(path: Path) -> None:
     Raises:
         UnavailableError: it did not end.
     """
-    if not head_runs(path):
-        path.unlink(missing_ok=True)
-        return
+    if head_runs(path):
+        _end(path)
+    _forget_address(_log(path))
+    path.unlink(missing_ok=True)
+
+
+def _end(path: Path) -> None:
     with path.open("r+b") as file:
         pid = int(file.read())
         os.kill(pid, signal.SIGTERM)
@@ -104,7 +111,20 @@ def stop_head(path: Path) -> None:
                 message = f"process {pid}, which holds Ray, did not end within {STOP_SECONDS_MAX:.0f} s"
                 raise UnavailableError(message)
             time.sleep(POLL_SECONDS)
-    path.unlink(missing_ok=True)
+
+
+def _forget_address(log: Path) -> None:
+    """Take away Ray's note of the head's address, as `ray stop` would: who follows it waits minutes for an answer."""
+    folder = os.environ.get("RAY_TMPDIR") or (sys.platform == "linux" and os.environ.get("TMPDIR"))
+    note = Path(folder or "/tmp") / "ray" / "ray_current_cluster"  # noqa: S108 - where Ray puts it
+    with contextlib.suppress(FileNotFoundError):
+        address = note.read_text(encoding="utf-8").strip()
+        if f"'{address}'" in log.read_text(encoding="utf-8", errors="replace"):  # another Ray's is left alone
+            note.unlink()
+
+
+def _log(path: Path) -> Path:
+    return path.with_suffix(".log")
 
 
 def _lock(file: IO[bytes]) -> bool:

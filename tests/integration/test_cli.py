@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from typer.testing import CliRunner
 
 import memoray
 from memoray.actors.cluster import Cluster, ClusterConfig
+from memoray.entries import Precision
 from memoray.serving.cli import app
+from memoray.serving.output import shown_time
 
 NAMESPACE = "cli-test"
 WHO = ["--app", "cli", "--user", "kim", "--namespace", NAMESPACE]
@@ -22,12 +25,12 @@ runner = CliRunner()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def deployment(ray_session: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def deployment(ray_session: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert ray_session
     store = str(tmp_path_factory.mktemp("cli") / "store")
     cluster = Cluster(ClusterConfig(store=store, namespace=NAMESPACE))
     cluster.ensure_shards()
-    yield
+    yield store
     cluster.stop()
 
 
@@ -67,6 +70,7 @@ def test_a_transcript_goes_in_once_and_is_found(tmp_path: Path) -> None:
     assert (first["turns"], first["jobs_waiting"]) == (3, 0)
     again = as_json("submit", str(path))
     assert (again["turns"], again["entries"]) == (3, first["entries"])
+    assert (again["turns_kept"], again["turns_known"]) == (0, 3)
     hits = as_json("search", "Where is the key of the boathouse?")["hits"]
     assert set(hits[0]) >= {"type", "id", "text", "score", "event_time", "sources"}
     assert "behind the clock" in hits[0]["text"]
@@ -102,6 +106,39 @@ def test_memories_by_hand() -> None:
     assert json.loads(run("clear", "--yes", "--json", who=who))["count"] == 1
 
 
+def test_what_was_cleared_is_not_said_to_be_kept_again(tmp_path: Path) -> None:
+    who = ["--app", "cli", "--user", "noor", "--namespace", NAMESPACE]
+    path = str(transcript(tmp_path))
+    run("submit", path, who=who)
+    run("clear", "--yes", who=who)
+    again = run("submit", path, who=who)
+    assert "0 turns kept in 2 sessions, 3 known before." in again
+    assert "They were cleared since" in again
+
+
+@pytest.mark.parametrize(
+    ("when", "shown"),
+    [("2026", "2026"), ("2026-03", "2026-03"), ("2026-W11", "week of 2026-03-09"), ("2026-03-12", "2026-03-12")],
+)
+def test_a_date_by_hand_is_as_exact_as_it_was_given(when: str, shown: str) -> None:
+    who = ["--app", "cli", "--user", f"when-{when}", "--namespace", NAMESPACE]
+    run("add", "Met Ines", "--when", when, who=who)
+    entry = json.loads(run("list", "--json", who=who))["entries"][0]
+    moment, precision = entry["event_time"], Precision(entry["event_precision"])
+    assert shown_time(datetime.fromisoformat(moment), precision) == shown
+
+
+def test_up_again_changes_nothing_and_with_other_settings_is_refused(deployment: str, tmp_path: Path) -> None:
+    where = ["--namespace", NAMESPACE]
+    shards = json.loads(run("up", "--store", deployment, "--json", who=where))["shards"]
+    assert [shard["epoch"] for shard in shards] == [1]
+    other = tmp_path / "other"
+    code, said = refused("up", "--store", str(other), "--retrievers", "2", "--extractor", "none", who=where)
+    assert code == 2
+    assert f"store {deployment}, not {other}; retrievers 1, not 2; extraction on, not off" in said
+    assert not other.exists()
+
+
 def test_status_of_the_deployment_and_of_a_user() -> None:
     shards = json.loads(run("status", "--json", who=["--namespace", NAMESPACE]))
     assert [shard["state"] for shard in shards] == ["serving"]
@@ -118,6 +155,8 @@ def test_status_of_the_deployment_and_of_a_user() -> None:
         (["search", "x", "--after", "May"], "--after 'May'"),
         (["update", "nope", "--text", "x"], "not_found"),
         (["submit", __file__, "--format", "xml"], "format 'xml'"),
+        (["submit", "."], ".: cannot be read"),
+        (["add", "x", "--when", "2026-13"], "--when '2026-13'"),
     ],
 )
 def test_an_error_is_one_line_that_names_the_value(arguments: list[str], says: str) -> None:
@@ -125,6 +164,19 @@ def test_an_error_is_one_line_that_names_the_value(arguments: list[str], says: s
     assert code == 2
     assert says in said
     assert said.startswith("memoray: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["up", "--store", "x", "--extractor", "foo"], "extractor 'foo'; give one of offline, none"),
+        (["status", "--app", "x"], "only one of --app and --user"),
+    ],
+)
+def test_an_error_of_a_deployment_is_one_line_too(arguments: list[str], says: str) -> None:
+    code, said = refused(*arguments, who=["--namespace", NAMESPACE])
+    assert code == 2
+    assert says in said
 
 
 def test_no_deployment_is_said_with_the_way_out() -> None:

@@ -9,7 +9,7 @@ import pytest
 from memoray.entries import Entry, EntryId, Kind, Precision
 from memoray.messages import TurnId
 from memoray.requests import Hit, LegShare, Source
-from memoray.serving.output import explanation, hit_as_json, hit_time, plain, shown_source, shown_time
+from memoray.serving.output import explanation, hit_as_json, hit_time, plain, shown_source, shown_text, shown_time
 
 NOON = datetime(2026, 3, 9, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 3, 9, tzinfo=UTC)
@@ -45,6 +45,12 @@ def test_a_day_is_shown_in_the_zone_that_it_was_told_in() -> None:
 def test_a_source_says_who_when_and_where() -> None:
     source = Source(TurnId("t1"), "s1", "hello", "Kim", NOON, "D1:3", 60)
     assert shown_source(source) == "Kim, 2026-03-09 13:00, s1 (D1:3)"
+
+
+def test_what_was_said_does_not_steer_the_terminal() -> None:
+    assert shown_text("a\x1b[31mb\x07\x9bc\n\td") == "a\ufffd[31mb\ufffd\ufffdc\n\td"
+    source = Source(TurnId("t1"), "s\x1b1", "hello", "Kim", NOON)
+    assert "\x1b" not in shown_source(source)
 
 
 def test_json_has_every_field_so_that_a_script_need_not_ask_which_are_there() -> None:

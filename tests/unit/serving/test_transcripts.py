@@ -39,6 +39,26 @@ def test_lines_are_grouped_by_session_in_order() -> None:
     assert [(session.session_id, len(session.messages)) for session in sessions] == [("b", 2), ("a", 1), ("default", 1)]
 
 
+def test_other_line_ends_of_unicode_stay_inside_a_line() -> None:
+    text = json.dumps({**USER, "content": "a\u2028b\x85c"}, ensure_ascii=False) + "\r\n" + json.dumps(USER)
+    assert [message.text for message in parse(text)[0].messages] == ["a\u2028b\x85c", "hi"]
+
+
+def test_one_message_on_one_line_is_a_transcript() -> None:
+    assert parse(json.dumps(USER) + "\n") == [Session("default", (Message("user", "hi"),))]
+
+
+def test_a_call_is_known_by_the_name_of_its_tool() -> None:
+    calls = [{"id": "1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}, "clock"]
+    sessions = parse(json.dumps([{"role": "assistant", "content": None, "tool_calls": calls}]))
+    assert sessions[0].messages[0].tool_calls == ("weather", "clock")
+
+
+def test_parts_that_are_strings_are_kept() -> None:
+    sessions = parse(json.dumps([{"role": "user", "content": ["see", {"type": "text", "text": "this"}]}]))
+    assert sessions[0].messages[0].text == "see\nthis"
+
+
 def test_content_parts_are_joined_and_pictures_left_out() -> None:
     parts = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {}}, {"type": "text", "text": "this"}]
     sessions = parse(json.dumps([{"role": "user", "content": parts}, {"role": "assistant", "content": None}]))
@@ -65,7 +85,20 @@ def test_times_keep_their_zone() -> None:
         ('[{"role": "user", "timestamp": "yesterday"}]', "json", "timestamp 'yesterday'"),
         ('[{"role": "user", "timestamp": 1690000000}]', "json", "timestamp 1690000000"),
         ('[{"role": "user", "id": [1]}]', "json", "message 0: id: .1.; give a string"),
+        ('[{"role": "user", "content": ["a", 3]}]', "json", "message 0: content part 1: int '3'"),
+        ('[{"role": "user", "content": [{"text": 3}]}]', "json", "content part 0: text '3'; give a string"),
+        ('[{"role": "user", "session_id": {"a": 1}}]', "json", "message 0: session_id: .*; give a string"),
+        ("[" * 200_000, "auto", "file, line 1: JSON that cannot be read"),
+        ('[{"role": "user", "id": ' + "1" * 5000 + "}]", "json", "file, line 1: JSON that cannot be read"),
         ('{"a": 1}', "locomo", "not a LoCoMo conversation"),
+        ('{"speaker_a": "A"}', "locomo", "file: no session_N with turns"),
+        ('[{"conversation": [1]}]', "auto", "conversation '.1.'; give an object"),
+        ('{"speaker_a": "A", "session_1": null}', "locomo", "session_1 'None'; give a list of turns"),
+        (
+            '{"speaker_a": "A", "session_1": [{"text": "x"}], "session_1_date_time": "1:56 pm on 8 May, 2023"}',
+            "locomo",
+            "session_1, turn 0: no dia_id",
+        ),
         ('{"speaker_a": "A", "session_1": [], "session_1_date_time": "May"}', "locomo", "session_1_date_time: 'May'"),
     ],
 )
