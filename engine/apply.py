@@ -25,7 +25,18 @@ from memoray.events import (
 from memoray.extraction.reconcile import Candidate, Keep, Repeat, Revise, reconcile
 from memoray.extraction.updates import Recheck, Refuse, as_add, check_update
 from memoray.messages import TurnId
-from memoray.operations import Add, Clear, Delete, Operation, Outcome, OutcomeStatus, Update
+from memoray.operations import (
+    NOT_FOUND,
+    TARGET_DELETED,
+    Add,
+    Clear,
+    Delete,
+    Operation,
+    Outcome,
+    OutcomeStatus,
+    Update,
+    moved_on,
+)
 from memoray.validation import OPERATIONS_COUNT_MAX, normalise_operation
 
 if TYPE_CHECKING:
@@ -195,7 +206,7 @@ def _put_new(draft: Draft, add: Add, vector: bytes | None, related: tuple[EntryI
 def _update(draft: Draft, update: Update, vector: bytes | None, rules: Rules, find: FindCandidates | None) -> Outcome:
     entry = draft.state.entries.get(update.entry_id)
     if entry is None and update.entry_id in draft.state.retired:
-        return _refused("target deleted", update.entry_id)
+        return _refused(TARGET_DELETED, update.entry_id)
     if find is None:
         return _update_of_caller(draft, update, entry, vector, rules)
     seen = rules.known_versions.get(update.entry_id)
@@ -203,16 +214,16 @@ def _update(draft: Draft, update: Update, vector: bytes | None, rules: Rules, fi
     if isinstance(verdict, Recheck):
         return _add(draft, verdict.add, vector, rules, find)
     if isinstance(verdict, Refuse) or entry is None:
-        reason = verdict.reason if isinstance(verdict, Refuse) else "not_found: no live entry has this id"
+        reason = verdict.reason if isinstance(verdict, Refuse) else NOT_FOUND
         return _refused(reason, update.entry_id)
     return _revise(draft, entry, update, vector, "as proposed", rules)
 
 
 def _update_of_caller(draft: Draft, update: Update, entry: Entry | None, vector: bytes | None, rules: Rules) -> Outcome:
     if entry is None:
-        return _refused("not_found: no live entry has this id", update.entry_id)
-    if update.seen_version not in {None, entry.version}:
-        return _refused(f"the entry has moved on from version {update.seen_version} to {entry.version}", entry.id)
+        return _refused(NOT_FOUND, update.entry_id)
+    if update.seen_version is not None and update.seen_version != entry.version:
+        return _refused(moved_on(update.seen_version, entry.version), entry.id)
     return _revise(draft, entry, update, vector, "as asked", rules)
 
 
@@ -264,11 +275,11 @@ def _delete(draft: Draft, delete: Delete, rules: Rules) -> Outcome:
     entry = draft.state.entries.get(delete.entry_id)
     if entry is None:
         gone = delete.entry_id in draft.state.retired
-        reason = "target deleted" if gone else "not_found: no live entry has this id"
+        reason = TARGET_DELETED if gone else NOT_FOUND
         return _refused(reason, delete.entry_id)
     seen = delete.seen_version or rules.known_versions.get(delete.entry_id)
     if seen is not None and seen != entry.version:
-        return _refused(f"the entry has moved on from version {seen} to {entry.version}", entry.id)
+        return _refused(moved_on(seen, entry.version), entry.id)
     withdrawn = tuple(
         turn_id
         for turn_id in entry.sources

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memoray.extraction.guards import is_subsequence
 from memoray.extraction.occasions import local_time, times_conflict
-from memoray.text import fold
+from memoray.text import fold, folded
 
 if TYPE_CHECKING:
     from memoray.entries import Entry
@@ -28,7 +28,7 @@ def is_safe_enrichment(add: Add, entry: Entry, new: Facets, old: Facets) -> bool
     new_time = local_time(add.event_time, add.utc_offset_minutes)
     if add.kind != entry.kind or times_conflict(new_time, entry.local_event_time):
         return False
-    if add.participants and entry.participants and not _folded(entry.participants) <= _folded(add.participants):
+    if add.participants and entry.participants and not folded(entry.participants) <= folded(add.participants):
         return False
     if add.location and entry.location and fold(add.location).strip() != fold(entry.location).strip():
         return False
@@ -45,10 +45,6 @@ def is_safe_enrichment(add: Add, entry: Entry, new: Facets, old: Facets) -> bool
     if not shared or shared / len(old_words) < OLD_COVERAGE_MIN or shared / len(new_words) < NEW_COVERAGE_MIN:
         return False
     return is_subsequence(old.order, new.order)
-
-
-def _folded(names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(fold(name).strip() for name in names)
 
 
 def _counted(text: Facets) -> frozenset[str]:

@@ -34,11 +34,11 @@ from memoray.extraction.guards import (
 from memoray.extraction.occasions import date_of, dates_conflict, local_time, times_conflict
 from memoray.extraction.preserve import is_safe_enrichment
 from memoray.operations import Add, Update
-from memoray.text import fold, jaccard, word_set
+from memoray.text import fold, folded, jaccard, word_set
 from memoray.validation import PARTICIPANTS_COUNT_MAX, merge_topics, normalise_participants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 SKIP_SCORE_MIN = 0.90
 UPDATE_SCORE_MIN = 0.60
@@ -123,14 +123,10 @@ class _Match:
 
 def _circumstances_conflict(add: Add, entry: Entry) -> bool:
     """Whether the two happened elsewhere or with other people; unknown agrees with anything."""
-    new, old = _folded(add.participants), _folded(entry.participants)
+    new, old = folded(add.participants), folded(entry.participants)
     if new and old and not (new <= old or old <= new):
         return True
     return bool(add.location and entry.location) and fold(add.location) != fold(entry.location)
-
-
-def _folded(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(fold(name).strip() for name in names)
 
 
 def reconcile(
@@ -200,7 +196,7 @@ def _with_topics(add: Add, match: _Match) -> Verdict:
     entry = match.entry
     topics = merge_topics(entry.topics, add.topics)
     gains_time = add.event_time is not None and entry.event_time is None
-    gains_people = bool(_folded(add.participants) - _folded(entry.participants))
+    gains_people = bool(folded(add.participants) - folded(entry.participants))
     gains_place = bool(add.location) and not entry.location
     if topics == entry.topics and not (gains_time or gains_people or gains_place):
         return Repeat(entry.id, "already known in other words")
@@ -254,6 +250,6 @@ def is_repeat(add: Add, entry: Entry) -> bool:
         normal_text(add.text) == normal_text(entry.text)
         and add.kind == entry.kind
         and add.event_time == entry.event_time
-        and _folded(add.participants) == _folded(entry.participants)
+        and folded(add.participants) == folded(entry.participants)
         and fold(add.location).strip() == fold(entry.location).strip()
     )

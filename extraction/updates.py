@@ -17,7 +17,7 @@ from memoray.entries import Entry, Precision
 from memoray.extraction.guards import facets
 from memoray.extraction.preserve import is_safe_enrichment
 from memoray.extraction.reconcile import is_repeat
-from memoray.operations import Add
+from memoray.operations import NOT_FOUND, Add, moved_on
 
 if TYPE_CHECKING:
     from memoray.operations import Update
@@ -61,9 +61,9 @@ def check_update(
         return Refuse("update is switched off")
     seen = update.seen_version or seen_version
     if entry is None:
-        reason = "not_found: no live entry has this id"
+        reason = NOT_FOUND
     elif seen is not None and seen != entry.version:
-        reason = f"the entry has moved on from version {seen} to {entry.version}"
+        reason = moved_on(seen, entry.version)
     elif policy is UpdatePolicy.APPEND_ONLY:
         reason = "updates are not made under append_only"
     elif policy is UpdatePolicy.PRESERVE_HISTORY and not _keeps_history(as_add(update, entry), entry):

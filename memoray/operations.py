@@ -90,3 +90,13 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     entry_id: EntryId | None = None
     version: int | None = None
     count: int | None = None
+
+
+# Reasons that are given in more than one place; a caller may compare with them.
+NOT_FOUND = "not_found: no live entry has this id"
+TARGET_DELETED = "target deleted"
+
+
+def moved_on(seen: int, current: int) -> str:
+    """Reason for a change that was proposed on an older version of its entry."""
+    return f"the entry has moved on from version {seen} to {current}"

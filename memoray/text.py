@@ -11,11 +11,15 @@ import functools
 import re
 import threading
 import unicodedata
+from typing import TYPE_CHECKING
 
 import msgspec
 import Stemmer
 
 from memoray.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 STOP_WORDS = frozenset(
     "a an the and or of in on to for with is are am be been being was were this that these those".split()
@@ -113,6 +117,11 @@ def fold(text: str) -> str:
         return text.lower()
     folded = normalise(normalise(text).casefold())
     return normalise(_DOTTED_I.sub("i", folded))
+
+
+def folded(names: Iterable[str]) -> frozenset[str]:
+    """Names, places or topics as they are compared: `fold`ed and trimmed."""
+    return frozenset(fold(name).strip() for name in names)
 
 
 _POSSESSIVE = re.compile("['\u2019]s$")

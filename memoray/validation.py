@@ -131,25 +131,25 @@ def normalise_participants(names: Iterable[str]) -> tuple[str, ...]:
 
 def normalise_topics(topics: Iterable[str]) -> tuple[str, ...]:
     """Trimmed, without empties and case-insensitive repeats; order and first spelling kept."""
+    kept = _distinct_topics(topics)
+    if len(kept) > TOPICS_COUNT_MAX:
+        message = f"{len(kept)} topics; at most {TOPICS_COUNT_MAX} are kept"
+        raise InvalidRequestError(message)
+    return tuple(check_id("topic", topic) for topic in kept)
+
+
+def merge_topics(known: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
+    """Known topics first, then new ones; first spelling kept; cut at the bound rather than refused."""
+    return _distinct_topics((*known, *new))[:TOPICS_COUNT_MAX]
+
+
+def _distinct_topics(topics: Iterable[str]) -> tuple[str, ...]:
     kept: dict[str, str] = {}
     for raw in topics:
         topic = clean_text(raw).strip()
         if topic:
             kept.setdefault(topic.lower(), topic)
-    if len(kept) > TOPICS_COUNT_MAX:
-        message = f"{len(kept)} topics; at most {TOPICS_COUNT_MAX} are kept"
-        raise InvalidRequestError(message)
-    return tuple(check_id("topic", topic) for topic in kept.values())
-
-
-def merge_topics(known: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
-    """Known topics first, then new ones; first spelling kept; cut at the bound rather than refused."""
-    kept: dict[str, str] = {}
-    for raw in (*known, *new):
-        topic = raw.strip()
-        if topic:
-            kept.setdefault(topic.lower(), topic)
-    return tuple(list(kept.values())[:TOPICS_COUNT_MAX])
+    return tuple(kept.values())
 
 
 def normalise_location(location: str) -> str:

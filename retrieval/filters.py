@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoray.text import fold
+from memoray.text import fold, folded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
     from datetime import datetime
 
     from memoray.entries import Entry
@@ -36,28 +36,24 @@ def admits_entry(entry: Entry, filters: Filters, sessions: Collection[str] = ())
 
 
 def _is_about(entry: Entry, filters: Filters) -> bool:
-    if filters.participants and not _folded(filters.participants) <= _folded(entry.participants):
+    if filters.participants and not folded(filters.participants) <= folded(entry.participants):
         return False
     if filters.location and fold(filters.location).strip() != fold(entry.location).strip():
         return False
-    return not filters.topics or bool(_folded(filters.topics) & _folded(entry.topics))
+    return not filters.topics or bool(folded(filters.topics) & folded(entry.topics))
 
 
 def admits_turn(turn: Turn, filters: Filters) -> bool:
     """Whether a turn passes: it has no kind, place or topics; its event time is when it was said."""
     if filters.kind is not None or filters.location or filters.topics:
         return False
-    if filters.participants and fold(turn.speaker).strip() not in _folded(filters.participants):
+    if filters.participants and fold(turn.speaker).strip() not in folded(filters.participants):
         return False
     if filters.sessions and turn.session_id not in filters.sessions:
         return False
     return _is_within(turn.timestamp, filters.event_after, filters.event_before) and _is_within(
         turn.recorded_at, filters.recorded_after, filters.recorded_before
     )
-
-
-def _folded(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(fold(name).strip() for name in names)
 
 
 def _is_within(moment: datetime, after: datetime | None, before: datetime | None) -> bool:
