@@ -13,7 +13,6 @@ import statistics
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from rich.progress import track
 from rich.table import Table
 
 from memoray.config import EngineConfig
+from memoray.engine.clock import SystemClock
 from memoray.engine.shard import Shard
 from memoray.keys import UserKey
 from memoray.operations import Add
@@ -73,11 +73,6 @@ class Texts:
         return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
 
 
-class _Clock:
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-
 class Engine:
     """One shard on local files."""
 
@@ -94,7 +89,7 @@ class Engine:
             embedder_fingerprint="",
         )
         create_manifest(fs, root, manifest)
-        parts = {"config": EngineConfig(), "clock": _Clock(), "embedder": texts, "extractor": None}
+        parts = {"config": EngineConfig(), "clock": SystemClock(), "embedder": texts, "extractor": None}
         self._open: Callable[[], Shard] = lambda: Shard(fs, root, manifest, 0, **parts)  # type: ignore[arg-type]  # as named
         self._shard = self._open()
 

@@ -6,12 +6,12 @@ import contextlib
 import os
 import secrets
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from memoray.config import EngineConfig
 from memoray.engine.binding import bind_manifest, build_embedder, build_extractor, card_of
+from memoray.engine.clock import SystemClock
 from memoray.engine.memory import Memory
 from memoray.engine.searcher import Searcher
 from memoray.engine.shard import Shard
@@ -43,14 +43,6 @@ if TYPE_CHECKING:
     from memoray.retrieval.search import Found
 
 CLOSE_SECONDS_MAX = 40.0
-
-
-class SystemClock:
-    """The wall clock."""
-
-    def now(self) -> datetime:
-        """Wall-clock time; aware, UTC."""
-        return datetime.now(UTC)
 
 
 def open_store(

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import logging
 import time
+from concurrent.futures import Future
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from memoray.engine.apply import Rules, apply_operations
 from memoray.engine.candidates import CandidateFinder
+from memoray.engine.change import Change, answer_of_known, check_change, decide_change, text_to_embed
 from memoray.engine.decide import (
     Stamp,
-    answer_of_repeat,
-    check_operations,
     check_submit,
     decide_failure,
     decide_proposal,
     decide_submit,
 )
-from memoray.engine.draft import Draft
 from memoray.engine.embedding import embed_texts
 from memoray.engine.finder import find_legs, recent, sources_of
 from memoray.engine.fold import fold
@@ -34,11 +32,10 @@ from memoray.engine.projections import Projections, turn_text
 from memoray.engine.state import JobState, ShardState, empty_state
 from memoray.engine.status import status_of
 from memoray.engine.writer import Decide, Fresh, Writer
-from memoray.errors import InvalidRequestError, MemorayError, NotFoundError, OutcomeUnknownError, UnavailableError
-from memoray.events import AnyEvent, Batch, OperationsProposed, Receipt, RequestAnswered
+from memoray.errors import InvalidRequestError, MemorayError, NotFoundError, OutcomeUnknownError
+from memoray.events import AnyEvent, Batch, OperationsProposed, Receipt
 from memoray.extraction.lookup import lookup_query
 from memoray.keys import shard_of
-from memoray.operations import Add, Operation, Update
 from memoray.protocols import Clock, Embedder, Extraction, ExtractionRequest, Extractor
 from memoray.requests import (
     HistoryAnswer,
@@ -56,7 +53,7 @@ from memoray.retrieval.fusion import fuse
 from memoray.storage.log import Log
 from memoray.storage.manifest import Manifest, shard_directory
 from memoray.storage.recovery import read_batches
-from memoray.validation import OPERATIONS_COUNT_MAX, as_utc, check_search, check_user_key, clean_text, is_blank
+from memoray.validation import check_search, check_user_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,6 +61,7 @@ if TYPE_CHECKING:
     from memoray.config import EngineConfig
     from memoray.keys import UserKey
     from memoray.messages import Turn
+    from memoray.operations import Operation
     from memoray.retrieval.search import Found
     from memoray.storage.filesystem import FileSystem
 
@@ -173,13 +171,17 @@ class Shard:
             BusyError: a bound was reached; nothing was accepted.
             OutcomeUnknownError: ask again with the same request id.
         """
+        return self._await(self.begin_submit(request), request.request_id)
+
+    def begin_submit(self, request: SubmitRequest) -> Future[Receipt]:
+        """Queue a submit for the writer, behind what was queued before; raises what is known at once."""
         self._check_home(request.user)
         submission = check_submit(request)
 
         def decide(state: ShardState, stamp: Stamp, _fresh: Fresh) -> tuple[Sequence[AnyEvent], Receipt]:
             return decide_submit(state, submission, stamp, self.config)
 
-        return self._write(decide, request.request_id)
+        return self._writer.write(decide, request_id=request.request_id)
 
     def apply(self, request: OperationsRequest) -> OperationsAnswer:
         """Apply a caller's own operations in one batch; they are not reconciled.
@@ -189,31 +191,34 @@ class Shard:
             BusyError: a bound was reached; nothing was accepted.
             OutcomeUnknownError: ask again with the same request id.
         """
+        return self._await(self.begin_apply([self.check_apply(request)])[0], request.request_id)
+
+    def check_apply(self, request: OperationsRequest) -> Change:
+        """What `begin_apply` takes; raises `InvalidRequestError` as `apply` does."""
         self._check_home(request.user)
-        request_key, body = check_operations(request)
-        if len(request.operations) > OPERATIONS_COUNT_MAX:
-            hint = f"{len(request.operations)} operations in one request; at most {OPERATIONS_COUNT_MAX}, split them"
-            raise InvalidRequestError(hint)
-        repeat = answer_of_repeat(self.state(), request.user, request_key, body)
-        if repeat is not None:
-            return OperationsAnswer(repeat.outcomes, repeat.seq)
-        vectors = self._embed([_text_of(operation) for operation in request.operations])
+        change = check_change(request)
+        if answer_of_known(self.state(), change) is None:
+            return change
+        return replace(change, texts=(None,) * len(change.texts))  # a repeat needs no vectors
+
+    def begin_apply(self, changes: Sequence[Change]) -> list[Future[OperationsAnswer]]:
+        """Embed the texts of all changes at once and queue each for the writer, in order; errors are in the futures."""
+        texts = [text for change in changes for text in change.texts]
+        vectors = iter(self._embed(texts))
+        return [self._begin_change(change, list(islice(vectors, len(change.texts)))) for change in changes]
+
+    def _begin_change(self, change: Change, vectors: list[bytes | None]) -> Future[OperationsAnswer]:
+        request = change.request
 
         def decide(state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], OperationsAnswer]:
-            known = answer_of_repeat(state, request.user, request_key, body)
-            if known is not None:
-                return (), OperationsAnswer(known.outcomes, known.seq)
-            if request.deadline is not None and as_utc(request.deadline) < stamp.recorded_at:
-                message = f"the deadline {request.deadline} has passed; nothing was done"
-                raise UnavailableError(message)
-            user_fresh = fresh.setdefault(request.user, {})
-            draft = Draft(request.user, state.user(request.user), stamp, state.log_id, user_fresh)
-            outcomes = apply_operations(draft, request.operations, vectors, Rules(), None)
-            answer = OperationsAnswer(outcomes, draft.seq)
-            draft.emit(RequestAnswered(request.user, request_key, body, None, outcomes))
-            return draft.events, answer
+            return decide_change(state, change, vectors, stamp, fresh.setdefault(request.user, {}))
 
-        return self._write(decide, request.request_id)
+        try:
+            return self._writer.write(decide, request_id=request.request_id)
+        except MemorayError as error:
+            refused = Future[OperationsAnswer]()
+            refused.set_exception(error)
+            return refused
 
     # --- reads ---
 
@@ -355,7 +360,7 @@ class Shard:
         state = self.state().user(user)
         turns = [state.turns[key] for key in islice(state.turns_unembedded, UNEMBEDDED_COUNT_MAX)]
         entries = [state.entries[key] for key in islice(state.entries_unembedded, UNEMBEDDED_COUNT_MAX)]
-        texts = [_text_of(operation) for operation in operations]
+        texts = [text_to_embed(operation) for operation in operations]
         texts += [turn_text(turn) for turn in turns] + [entry.text for entry in entries]
         vectors = self._embed(texts)
         of_turns = vectors[len(operations) : len(operations) + len(turns)]
@@ -373,9 +378,12 @@ class Shard:
     def _embed(self, texts: Sequence[str | None]) -> list[bytes | None]:
         return embed_texts(self._embedder, texts, self.projections.vectors)
 
-    def _write(self, decide: Decide[T], request_id: str | None = None) -> T:
+    def _write(self, decide: Decide[T]) -> T:
+        return self._await(self._writer.write(decide))
+
+    def _await(self, written: Future[T], request_id: str | None = None) -> T:
         try:
-            return self._writer.write(decide, request_id=request_id).result(WRITE_SECONDS_MAX)
+            return written.result(WRITE_SECONDS_MAX)
         except TimeoutError:
             hint = f"the log did not answer within {WRITE_SECONDS_MAX:.0f} s; ask again with the same request id"
             raise OutcomeUnknownError(hint, request_id=request_id or "") from None
@@ -385,9 +393,3 @@ class Shard:
         if home != self.number:
             hint = f"user {user} belongs to shard {home}, this is shard {self.number}; ask the actor of shard {home}"
             raise InvalidRequestError(hint)
-
-
-def _text_of(operation: Operation) -> str | None:
-    """The text that a vector is needed of; a text that will be refused needs none."""
-    text = operation.text if isinstance(operation, Add | Update) else None
-    return None if text is None or is_blank(text) else clean_text(text)

@@ -17,12 +17,12 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
 
 from memoray.engine.checker import violations
+from memoray.engine.clock import SystemClock
 from memoray.keys import UserKey
 from memoray.messages import Message
 from memoray.protocols import Extraction, ExtractionRequest
@@ -129,13 +129,6 @@ class DyingEmbedder(FakeEmbedder):
             self._extractor.is_answered = False
             self._reaper.pass_by("propose")
         return super().embed(texts)
-
-
-class SystemClock:
-    """The wall clock."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
 
 
 def main(store: str, point: str, number: str) -> None:
