@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memoray.engine.fold import fold
 from memoray.engine.projections import entries_of, turns_of
 from memoray.engine.state import empty_state
-from memoray.events import EntryAdded, OperationDecided, OperationsProposed, RequestAnswered
+from memoray.events import DeltaAccepted, EntryAdded, OperationDecided, OperationsProposed, RequestAnswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +29,7 @@ def violations(batches: Sequence[Batch], state: ShardState, projections: Project
         projections: the live indexes.
     """
     found = [*_log(batches), *_replay(batches, state), *_outcomes(batches, state), *_ids(batches)]
+    found += _covered(batches, state)
     if projections.applied_seq != state.last_seq:
         found.append(f"projections are at seq {projections.applied_seq}, the state at {state.last_seq}")
     for user, known in state.users.items():
@@ -91,6 +92,23 @@ def _outcomes(batches: Sequence[Batch], state: ShardState) -> Iterator[str]:  # 
         yield f"outcomes of operations that nobody proposed: {list(decided)[:3]}"
 
 
+def _covered(batches: Sequence[Batch], state: ShardState) -> Iterator[str]:
+    """Every accepted delta is pending because no job was made for it, in a job, parked, or behind its cursor."""
+    lengths: Counter[tuple[UserKey, str]] = Counter()
+    promised: Counter[tuple[UserKey, str]] = Counter()
+    for batch in batches:
+        for event in batch.events:
+            if isinstance(event, DeltaAccepted):
+                lengths[event.user, event.session_id] += len(event.turns)
+                if event.job_id is not None:
+                    promised[event.user, event.session_id] = lengths[event.user, event.session_id]
+    for (user, session_id), length in promised.items():
+        known = state.user(user)
+        ends = (job.until for job in known.jobs if job.session_id == session_id)
+        if max(known.sessions[session_id].extracted, *ends, 0) < length:
+            yield f"{user}: turns of session {session_id!r} are neither extracted nor in the job they were given"
+
+
 def _ids(batches: Sequence[Batch]) -> Iterator[str]:
     added = Counter(event.entry.id for batch in batches for event in batch.events if isinstance(event, EntryAdded))
     yield from (f"entry id {entry_id} was given out {count} times" for entry_id, count in added.items() if count > 1)
@@ -115,8 +133,8 @@ def _deltas(known: UserState) -> Iterator[str]:
         if not 0 <= session.extracted <= session.length or len(session.turn_ids) != session.length:
             yield f"session {session_id!r} is extracted to {session.extracted} of {session.length} turns"
         ends = [job.until for job in known.jobs if job.session_id == session_id]
-        if session.extracted < session.length and max(ends, default=0) != session.length:
-            yield f"turns of session {session_id!r} are neither extracted nor in a job"
+        if any(end > session.length for end in ends):
+            yield f"session {session_id!r} has a job past its {session.length} turns"
         if any(end <= session.extracted for end in ends):
             yield f"session {session_id!r} has a job for what is extracted"
 

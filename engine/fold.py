@@ -147,18 +147,16 @@ def _accept(user: UserState, event: DeltaAccepted, recorded_at: datetime) -> Use
         turn_ids = turn_ids.insert(turn.position, turn.id)
         unembedded = unembedded.insert(turn.id, True)
         length += 1
-    session = replace(session, length=length, turn_ids=turn_ids)
-    jobs = user.jobs
-    if event.job_id is not None:
-        size = sum(len(turn.text.encode()) for turn in event.turns)
-        jobs = (*jobs, JobState(event.job_id, event.session_id, length, recorded_at, size))
-    return replace(
-        user,
-        turns=turns,
-        turns_unembedded=unembedded,
-        sessions=user.sessions.insert(event.session_id, session),
-        jobs=jobs,
+    session = replace(session, length=length, turn_ids=turn_ids, is_polluted=session.is_polluted or event.is_polluted)
+    accepted = replace(
+        user, turns=turns, turns_unembedded=unembedded, sessions=user.sessions.insert(event.session_id, session)
     )
+    if event.job_id is None:
+        return accepted
+    covered = accepted.turns_between(event.session_id, accepted.pending_from(event.session_id), length)
+    size = sum(len(turn.text.encode()) for turn in covered)
+    job = JobState(event.job_id, event.session_id, length, recorded_at, size)
+    return replace(accepted, jobs=(*user.jobs, job))
 
 
 def _put(user: UserState, entry: Entry, *, is_embedded: bool) -> UserState:

@@ -2,6 +2,8 @@
 
 Between jobs it tries again to embed what lacks a vector after an outage.
 
+Where the inbox of a user is full, or no thread runs, whoever submits waits for the job: see `JobRunner.see_through`.
+
 A job runs in three steps, each safe to repeat: ask the extractor and log its answer; embed what lacks a vector; commit
 one batch with every outcome and the cursor. After a crash the log says which step is next.
 """
@@ -19,11 +21,14 @@ from memoray.errors import MemorayError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from memoray.config import EngineConfig
     from memoray.engine.state import JobState, ShardState
     from memoray.keys import UserKey
     from memoray.protocols import Clock
+
+LOOK_SECONDS = 0.2
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +49,7 @@ class JobWork(Protocol):
         ...
 
     def mend(self, user: UserKey) -> bool:
-        """Try again to embed what lacks a vector; whether everything has one now.
+        """Embed what lacks a vector, a bounded number of texts; False if that brought none.
 
         Raises:
             MemorayError: the log refused.
@@ -53,6 +58,11 @@ class JobWork(Protocol):
 
     def fail_job(self, user: UserKey, job: JobState, error: str) -> None:
         """Log a failed attempt."""
+        ...
+
+    @property
+    def failure(self) -> MemorayError | None:
+        """Why the log takes no more, if it does not."""
         ...
 
 
@@ -85,10 +95,53 @@ class JobRunner:
 
     def notice(self, users: Iterable[UserKey]) -> None:
         """These users may have a job that is due."""
+        if not self._threads:
+            return
         with self._changed:
             for user in users:
                 self._queue(user)
             self._changed.notify_all()
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether threads run jobs; if not, callers run their own."""
+        return self._is_open and bool(self._threads)
+
+    def see_through(self, user: UserKey, job_id: str, seconds_max: float) -> None:
+        """Return when a job is done or an attempt at it has failed, or when the time is up; the job goes on then.
+
+        A user's jobs are run in order, one at a time, whoever runs them: the threads, or where there are none this
+        thread, which then runs the jobs before it too.
+        """
+        deadline = time.monotonic() + seconds_max
+        while (left := deadline - time.monotonic()) > 0 and self._work.failure is None:
+            with self._changed:
+                state = self._work.state()
+                if _is_over(state, user, job_id):
+                    return
+                job = first_job(state, user)
+                wait = 0.0 if job is None or job.retry_at is None else self._seconds_until(job.retry_at)
+                if self.has_workers or user in self._running or wait > 0:
+                    # A job may also end by a clear, of which nobody tells: so look again now and then.
+                    self._changed.wait(min(left, LOOK_SECONDS, wait if wait > 0 else LOOK_SECONDS))
+                    continue
+                self._running.add(user)
+            self._run_one(user)
+
+    def _run_one(self, user: UserKey) -> None:
+        try:
+            self._run_first_job(user)
+        except MemorayError as error:
+            # The log refuses: the writer has stopped and the shard with it. The job is in the log, for the next.
+            logger.warning("a job of a shard that stops: %s", error)
+        finally:
+            with self._changed:
+                self._running.discard(user)
+                self._queue_if_due(user)
+                self._changed.notify_all()
+
+    def _seconds_until(self, moment: datetime) -> float:
+        return (moment - self._clock.now()).total_seconds()
 
     def close(self, timeout: float) -> bool:
         """Let running jobs end and start no more; False if they take longer than `timeout` seconds."""
@@ -108,16 +161,7 @@ class JobRunner:
 
     def _run(self) -> None:
         while (user := self._next()) is not None:
-            try:
-                self._run_first_job(user)
-            except MemorayError as error:
-                # The log refuses: the writer has stopped and the shard with it. The job is in the log, for the next.
-                logger.warning("a job of a shard that stops: %s", error)
-            finally:
-                with self._changed:
-                    self._running.discard(user)
-                    self._queue_if_due(user)
-                    self._changed.notify_all()
+            self._run_one(user)
 
     def _next(self) -> UserKey | None:
         """Wait for a user with work; None when closing."""
@@ -152,7 +196,7 @@ class JobRunner:
             self._work.fail_job(user, job, f"{type(error).__name__}: {error}")
 
     def _mend(self, user: UserKey) -> None:
-        """Embed what lacks a vector, if that is due; after a try that brought not all of them, wait twice as long."""
+        """Embed what lacks a vector, if that is due: at once, and after a try that brought none, later and later."""
         due = self._mend_due.get(user)
         if due is None or time.monotonic() < due or not lacks_vectors(self._work.state(), user):
             return
@@ -160,20 +204,20 @@ class JobRunner:
         if self._work.mend(user):
             self._mend_waits.pop(user, None)
         else:
-            wait = self._mend_waits.get(user, self._config.mend_seconds) * 2
+            wait = max(self._config.mend_seconds, self._mend_waits.get(user, 0.0) * 2)
             self._mend_waits[user] = min(wait, self._config.mend_seconds_max)
 
     def _queue_if_due(self, user: UserKey) -> None:
-        if not self._is_open:
+        if not self.has_workers:
             return
         state = self._work.state()
         job = first_job(state, user)
         if job is not None:
-            wait = 0.0 if job.retry_at is None else (job.retry_at - self._clock.now()).total_seconds()
+            wait = 0.0 if job.retry_at is None else self._seconds_until(job.retry_at)
             self._queue_in(user, wait)
         elif lacks_vectors(state, user):
             if user not in self._mend_due:
-                wait = self._mend_waits.get(user, self._config.mend_seconds)
+                wait = self._mend_waits.get(user, 0.0)
                 self._mend_due[user] = time.monotonic() + wait
                 self._queue_in(user, wait)
         else:
@@ -191,6 +235,12 @@ class JobRunner:
 def first_job(state: ShardState, user: UserKey) -> JobState | None:
     """The job of a user that is next: the first that is not parked."""
     return next((job for job in state.user(user).jobs if not job.is_parked), None)
+
+
+def _is_over(state: ShardState, user: UserKey, job_id: str) -> bool:
+    """Whether a job is done, or has failed at least once."""
+    job = state.user(user).job(job_id)
+    return job is None or bool(job.attempts) or job.is_parked
 
 
 def lacks_vectors(state: ShardState, user: UserKey) -> bool:

@@ -17,10 +17,9 @@ from memoray.engine.candidates import CandidateFinder
 from memoray.engine.change import Change, answer_of_known, check_change, decide_change, text_to_embed
 from memoray.engine.decide import (
     Stamp,
-    check_submit,
     decide_failure,
+    decide_parking,
     decide_proposal,
-    decide_submit,
 )
 from memoray.engine.embedding import embed_texts
 from memoray.engine.finder import find_legs, recent, sources_of
@@ -29,6 +28,7 @@ from memoray.engine.history import history_of
 from memoray.engine.job import JobVectors, decide_job, decide_mending
 from memoray.engine.jobs import JobRunner, lacks_vectors
 from memoray.engine.projections import Projections, turn_text
+from memoray.engine.reception import Reception
 from memoray.engine.state import JobState, ShardState, empty_state
 from memoray.engine.status import status_of
 from memoray.engine.writer import Decide, Fresh, Writer
@@ -36,7 +36,7 @@ from memoray.errors import InvalidRequestError, MemorayError, NotFoundError, Out
 from memoray.events import AnyEvent, Batch, OperationsProposed, Receipt
 from memoray.extraction.lookup import lookup_query
 from memoray.keys import shard_of
-from memoray.protocols import Clock, Embedder, Extraction, ExtractionRequest, Extractor
+from memoray.protocols import Checker, Clock, Embedder, Extraction, ExtractionRequest, Extractor
 from memoray.requests import (
     HistoryAnswer,
     HistoryRequest,
@@ -91,6 +91,7 @@ class Shard:
         clock: Clock,
         embedder: Embedder,
         extractor: Extractor | None,
+        checker: Checker | None = None,
         stopped: Callable[[MemorayError], None] | None = None,
     ) -> None:
         """Claim the shard, recover it, and start its threads.
@@ -104,9 +105,11 @@ class Shard:
             clock: source of recorded times.
             embedder: its dimension must be the manifest's.
             extractor: None: turns are kept and searchable, nothing is extracted.
+            checker: when a delta is extracted, in place of the config's rule.
             stopped: called once, in the writer's thread, when the shard stops taking writes because of an error.
 
         Raises:
+            InvalidRequestError: the config's checker cannot be.
             FencedError: another owner claimed the shard while it was opening.
             CorruptionError: the log is damaged.
             StorageUnavailableError: the file system refuses.
@@ -125,10 +128,20 @@ class Shard:
         state = self._recover()
         self._find = CandidateFinder(self.projections, config.language)
         self._runner = JobRunner(self, clock, config)
+        self._reception = Reception(
+            config,
+            checker,
+            extracts=extractor is not None,
+            write=self._write_request,
+            state=self.state,
+            runner=self._runner,
+            clock=clock,
+        )
         self._writer = Writer(
             self._log,
             state,
             self._publish,
+            self._wake,
             writes_waiting_max=config.writes_waiting_max,
             group_writes_max=config.group_writes_max,
             stopped=self._on_stopped,
@@ -158,6 +171,8 @@ class Shard:
             self.projections.apply(batch, state)
         if self.projections.keywords.tail_count > self.config.tail_documents_max:
             self.projections.keywords.commit()
+
+    def _wake(self, state: ShardState, batches: Sequence[Batch]) -> None:
         users = {event.user for batch in batches for event in batch.events}
         self._runner.notice([user for user in users if state.user(user).jobs or lacks_vectors(state, user)])
 
@@ -166,22 +181,26 @@ class Shard:
     def submit(self, request: SubmitRequest) -> Receipt:
         """Accept new messages of a session; returns once they are durable and searchable by keyword.
 
+        Where more of the user's jobs wait than may, or no thread runs jobs, it returns when the job of these messages
+        is done or has failed once, or at the caller's deadline: accepted in any case, and never lost. A caller that
+        is no longer there cancels nothing.
+
         Raises:
-            InvalidRequestError: the request is wrong, or for a user of another shard.
-            BusyError: a bound was reached; nothing was accepted.
+            InvalidRequestError: the request is wrong, or for a user of another shard; `CheckerFailedError`: the checker
+                raised. Nothing was accepted.
+            BusyError: a bound was reached, or the request that this one follows was not accepted; nothing was accepted.
             OutcomeUnknownError: ask again with the same request id.
         """
-        return self._await(self.begin_submit(request), request.request_id)
+        seconds_max = WRITE_SECONDS_MAX + self._reception.seconds_max(request)
+        return self._await(self.begin_submit(request), request.request_id, seconds_max)
 
     def begin_submit(self, request: SubmitRequest) -> Future[Receipt]:
-        """Queue a submit for the writer, behind what was queued before; raises what is known at once."""
+        """Queue a submit for the writer, behind what was queued before; raises what is known at once.
+
+        The future is done when `submit` would return.
+        """
         self._check_home(request.user)
-        submission = check_submit(request)
-
-        def decide(state: ShardState, stamp: Stamp, _fresh: Fresh) -> tuple[Sequence[AnyEvent], Receipt]:
-            return decide_submit(state, submission, stamp, self.config)
-
-        return self._writer.write(decide, request_id=request.request_id)
+        return self._reception.begin(request)
 
     def apply(self, request: OperationsRequest) -> OperationsAnswer:
         """Apply a caller's own operations in one batch; they are not reconciled.
@@ -284,6 +303,9 @@ class Shard:
     def run_job(self, user: UserKey, job: JobState) -> None:
         """Run a job from the step that the log says is next; raises `MemorayError` when the attempt failed."""
         if job.proposal is None:
+            if self.config.skips_polluted and self.state().user(user).sessions[job.session_id].is_polluted:
+                self._park(user, job)
+                return
             self._propose(user, job)
         state = self.state().user(user)
         logged = state.job(job.id)
@@ -298,15 +320,22 @@ class Shard:
         self._write(decide)
 
     def mend(self, user: UserKey) -> bool:
-        """Try again to embed what lacks a vector; whether everything has one now."""
+        """Embed what lacks a vector, a bounded number of texts; False if that brought none."""
         vectors = self._job_vectors(user, ())
 
         def decide(state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
             return decide_mending(state, user, vectors, stamp, fresh.setdefault(user, {})), None
 
-        if vectors.turns or vectors.entries:
-            self._write(decide)
-        return not lacks_vectors(self.state(), user)
+        if not vectors.turns and not vectors.entries:
+            return False
+        self._write(decide)
+        return True
+
+    def _park(self, user: UserKey, job: JobState) -> None:
+        def decide(state: ShardState, _stamp: Stamp, _fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
+            return decide_parking(state, user, job), None
+
+        self._write(decide)
 
     def fail_job(self, user: UserKey, job: JobState, error: str) -> None:
         """Log a failed attempt."""
@@ -381,11 +410,14 @@ class Shard:
     def _write(self, decide: Decide[T]) -> T:
         return self._await(self._writer.write(decide))
 
-    def _await(self, written: Future[T], request_id: str | None = None) -> T:
+    def _write_request(self, decide: Decide[Receipt], request_id: str) -> Future[Receipt]:
+        return self._writer.write(decide, request_id=request_id)
+
+    def _await(self, written: Future[T], request_id: str | None = None, seconds_max: float = WRITE_SECONDS_MAX) -> T:
         try:
-            return written.result(WRITE_SECONDS_MAX)
+            return written.result(seconds_max)
         except TimeoutError:
-            hint = f"the log did not answer within {WRITE_SECONDS_MAX:.0f} s; ask again with the same request id"
+            hint = f"the log did not answer within {seconds_max:.0f} s; ask again with the same request id"
             raise OutcomeUnknownError(hint, request_id=request_id or "") from None
 
     def _check_home(self, user: UserKey) -> None:

@@ -27,6 +27,7 @@ class SessionState(msgspec.Struct, frozen=True):
         cursor_seq: seq of the `CursorAdvanced` that moved it; 0 when never.
         cursor_time: recorded time of that event.
         turn_ids: turn id by position.
+        is_polluted: marked as polluted by outside content; never taken back.
     """
 
     length: int = 0
@@ -34,6 +35,7 @@ class SessionState(msgspec.Struct, frozen=True):
     cursor_seq: int = 0
     cursor_time: datetime | None = None
     turn_ids: HashTrieMap[int, TurnId] = HashTrieMap()
+    is_polluted: bool = False
 
 
 class JobState(msgspec.Struct, frozen=True):
@@ -95,11 +97,21 @@ class UserState(msgspec.Struct, frozen=True):
         """The job with this id, if it is not done."""
         return next((job for job in self.jobs if job.id == job_id), None)
 
+    def pending_from(self, session_id: str) -> int:
+        """Position in a session of the first turn that is neither extracted nor in a job that is not parked."""
+        session = self.sessions.get(session_id) or SessionState()
+        ends = (job.until for job in self.jobs if job.session_id == session_id and not job.is_parked)
+        return max(session.extracted, *ends, 0)
+
+    def turns_between(self, session_id: str, start: int, end: int) -> tuple[Turn, ...]:
+        """Turns of a session from one position up to (not including) another, without withdrawn ones."""
+        session = self.sessions[session_id]
+        ids = (session.turn_ids[position] for position in range(start, end))
+        return tuple(self.turns[turn_id] for turn_id in ids if turn_id not in self.withdrawn)
+
     def delta_of(self, job: JobState) -> tuple[Turn, ...]:
         """Turns that a job covers now: those not extracted up to its end, without withdrawn ones."""
-        session = self.sessions[job.session_id]
-        ids = (session.turn_ids[position] for position in range(session.extracted, job.until))
-        return tuple(self.turns[turn_id] for turn_id in ids if turn_id not in self.withdrawn)
+        return self.turns_between(job.session_id, self.sessions[job.session_id].extracted, job.until)
 
 
 class Answered(msgspec.Struct, frozen=True):

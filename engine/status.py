@@ -10,7 +10,7 @@ from memoray.requests import JobStatus, SessionStatus, ShardStatus
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from memoray.engine.state import JobState, ShardState, UserState
+    from memoray.engine.state import JobState, SessionState, ShardState, UserState
     from memoray.keys import UserKey
 
 JOBS_LISTED_MAX = 100
@@ -56,7 +56,17 @@ def _job(user: UserKey, job: JobState) -> JobStatus:
 
 
 def _sessions(user: UserState) -> tuple[SessionStatus, ...]:
-    return tuple(
-        SessionStatus(session_id, session.length, session.extracted, session.cursor_seq, session.cursor_time)
-        for session_id, session in sorted(user.sessions.items())
+    return tuple(_session(user, session_id, session) for session_id, session in sorted(user.sessions.items()))
+
+
+def _session(user: UserState, session_id: str, session: SessionState) -> SessionStatus:
+    covered = max((session.extracted, *(job.until for job in user.jobs if job.session_id == session_id)))
+    return SessionStatus(
+        session_id=session_id,
+        length=session.length,
+        extracted=session.extracted,
+        cursor_seq=session.cursor_seq,
+        cursor_time=session.cursor_time,
+        pending=session.length - covered,
+        is_polluted=session.is_polluted,
     )

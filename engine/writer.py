@@ -66,6 +66,7 @@ class Writer:
         log: Log,
         state: ShardState,
         publish: Callable[[ShardState, Sequence[Batch]], None],
+        visible: Callable[[ShardState, Sequence[Batch]], None],
         *,
         writes_waiting_max: int,
         group_writes_max: int,
@@ -78,6 +79,7 @@ class Writer:
             state: where to go on from.
             publish: called in the writer's thread after each sync, before any answer, with the new state and the
                 batches that made it. It brings the projections up to date.
+            visible: called after that, when `state` is the new one, before any answer, perhaps with no batch.
             writes_waiting_max: bound of the queue.
             group_writes_max: writes that share one sync at most.
             stopped: called once in the writer's thread when it stops because of an error.
@@ -86,6 +88,8 @@ class Writer:
         self.failure: MemorayError | None = None
         self._log = log
         self._publish = publish
+        self._visible = visible
+        self._unknown: frozenset[str] = frozenset()
         self._stopped = stopped
         self._group_writes_max = group_writes_max
         self._queue: queue.Queue[_Write | None] = queue.Queue(writes_waiting_max)
@@ -107,7 +111,7 @@ class Writer:
             MemorayError: the writer has stopped; the error that stopped it.
         """
         if self.failure is not None:
-            raise self.failure
+            raise self._answer_after(self.failure, request_id)
         item = _Write(decide, request_id)
         try:
             self._queue.put_nowait(item)
@@ -169,13 +173,14 @@ class Writer:
                 self._log.commit()
                 self._publish(state, batches)
         except MemorayError as error:
-            self._stop(error, decided)
+            self._stop(error, group)
         except Exception as error:
             # The one loop of this thread: whatever broke, the state in memory may no longer be the log's.
             logger.exception("the writer broke")
-            self._stop(InternalError(f"{type(error).__name__}: {error}"), decided)
+            self._stop(InternalError(f"{type(error).__name__}: {error}"), group)
         else:
             self.state = state
+            self._visible(state, batches)
             for item in decided:
                 item.future.set_result(item.answer)
 
@@ -193,11 +198,14 @@ class Writer:
             return events
         return None
 
-    def _stop(self, error: MemorayError, unanswered: list[_Write]) -> None:
+    def _stop(self, error: MemorayError, group: list[_Write]) -> None:
         logger.error("the shard takes no more writes: %s", error)
+        unanswered = [item for item in group if not item.future.done()]
+        # Before `failure`, which lets repeats of these be answered.
+        self._unknown = frozenset(item.request_id for item in unanswered if item.request_id is not None)
         self.failure = error
         for item in unanswered:
-            item.future.set_exception(_unknown(item, error))
+            item.future.set_exception(self._answer_after(error, item.request_id))
         self._stopped(error)
 
     def _fail_waiting(self) -> None:
@@ -207,14 +215,15 @@ class Writer:
             except queue.Empty:
                 return
             if item is not None and self.failure is not None:
-                item.future.set_exception(self.failure)
+                item.future.set_exception(self._answer_after(self.failure, item.request_id))
 
+    def _answer_after(self, error: MemorayError, request_id: str | None) -> MemorayError:
+        """What to tell someone after a failure.
 
-def _unknown(item: _Write, error: MemorayError) -> MemorayError:
-    """What to tell someone whose write was under way: only asking again, of the next owner, can tell."""
-    if item.request_id is None:
-        return error
-    return OutcomeUnknownError(
-        f"{error}; ask again with request id {item.request_id!r} to learn what became of it",
-        request_id=item.request_id,
-    )
+        Whose write was under way, and whoever repeats that request, learns only from the next owner what became of it.
+        """
+        if request_id is None or request_id not in self._unknown:
+            return error
+        return OutcomeUnknownError(
+            f"{error}; ask again with request id {request_id!r} to learn what became of it", request_id=request_id
+        )

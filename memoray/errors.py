@@ -2,7 +2,8 @@
 
     MemorayError
     ├── InvalidRequestError        the caller corrects the call
-    │   └── NotFoundError          the thing named does not exist
+    │   ├── NotFoundError          the thing named does not exist
+    │   └── CheckerFailedError     a checker of the caller's raised; nothing was accepted
     ├── UnavailableError           retry later; nothing happened
     │   ├── BusyError              a bound was reached; says when to try again
     │   ├── StorageUnavailableError    the disk refused; nothing was accepted
@@ -42,6 +43,10 @@ class InvalidRequestError(MemorayError):
 
 class NotFoundError(InvalidRequestError):
     """The entry, session or store named in the call does not exist."""
+
+
+class CheckerFailedError(InvalidRequestError):
+    """The checker that this process was given raised; nothing was accepted. What it raised is the cause."""
 
 
 class UnavailableError(MemorayError):

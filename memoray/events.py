@@ -26,14 +26,15 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a caller is told of a submit, once the delta is durable. Holds ids and counts only, no text.
 
     Attributes:
-        status: `accepted` (durable), `nothing_new` (no message of the call was new and kept) or `skipped` (the
-            caller's deadline had passed; nothing was accepted).
+        status: `accepted` (durable), `nothing_new` (no message of the call was new and kept; messages that were
+            pending may have got their job) or `skipped` (the caller's deadline had passed; nothing was accepted).
         session_id: the session that the messages belong to.
         turn_ids: ids of the turns kept by this call, in order.
         known: number of messages that had been accepted before.
         left_out: number of messages left out, by reason.
-        job_id: the extraction that will cover them; None where nothing will be extracted.
-        seq: seq of the `DeltaAccepted` event; None when nothing was accepted.
+        job_id: the extraction that will cover them; None where nothing is extracted now.
+        reason: why not.
+        seq: seq of the `DeltaAccepted` event; None when there is none.
     """
 
     status: str
@@ -43,14 +44,21 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     left_out: dict[str, int] = {}
     job_id: str | None = None
     seq: int | None = None
+    reason: str = ""
 
 
 class DeltaAccepted(Event, frozen=True, omit_defaults=True, tag="DeltaAccepted"):
-    """Messages of one session became turns; `job_id` names the job that will extract them."""
+    """Messages of one session became turns.
+
+    Attributes:
+        job_id: the job that will extract them and what was pending before them; None: they stay pending.
+        is_polluted: the session is marked, from now on, as polluted by outside content.
+    """
 
     session_id: str
     turns: tuple[Turn, ...]
     job_id: str | None = None
+    is_polluted: bool = False
 
 
 class RequestAnswered(Event, frozen=True, omit_defaults=True, tag="RequestAnswered"):

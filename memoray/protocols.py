@@ -55,6 +55,32 @@ class Embedder(Protocol):
         ...
 
 
+class Check(msgspec.Struct, frozen=True):
+    """What a checker is shown.
+
+    Attributes:
+        user: whose conversation it is.
+        session_id: the conversation.
+        turns: the delta, in order: those of the submit, and those pending from before.
+        extracted_at: recorded time of the session's last extraction; None: never.
+        now: recorded time of the submit; aware, UTC.
+    """
+
+    user: UserKey
+    session_id: str
+    turns: tuple[Turn, ...]
+    extracted_at: datetime | None
+    now: datetime
+
+
+class Checker(Protocol):
+    """Decides whether a delta is extracted now. Pure and quick: it runs in the shard's one writer."""
+
+    def __call__(self, check: Check) -> bool:
+        """Yes or no; on no, the messages stay pending and are in the next check."""
+        ...
+
+
 class ExtractionRequest(msgspec.Struct, frozen=True):
     """One delta for an extractor.
 

@@ -19,7 +19,14 @@ class SubmitRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
         messages: in the order they were said.
         request_id: a repeat with the same id gets the first receipt; required, up to 512 bytes.
         whole_session: `messages` is the transcript from its beginning; keep what is new.
-        deadline: after it nothing is accepted; aware, or None for no deadline.
+        deadline: after it nothing is accepted, and a caller that waits for a full inbox is answered; aware, or None
+            for no deadline.
+        follows: request id of the request that comes before this one in the session and was not answered, or was
+            refused. This one is refused with `BusyError` until that one has been accepted, in whatever order they
+            arrive, so that a refusal leaves no gap. Nothing is remembered for it: the shard looks among the accepted
+            requests. A whole session has no gap and needs none.
+        is_polluted: outside content has come into the session, now or earlier; the mark stays. See
+            `EngineConfig.skips_polluted`.
     """
 
     user: UserKey
@@ -28,6 +35,8 @@ class SubmitRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
     request_id: str
     whole_session: bool = False
     deadline: datetime | None = None
+    follows: str | None = None
+    is_polluted: bool = False
 
 
 class OperationsRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -279,13 +288,22 @@ class JobStatus(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionStatus(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far a session is extracted: `extracted` of `length` turns; the cursor as (seq, time)."""
+    """How far a session is extracted: `extracted` of `length` turns.
+
+    Attributes:
+        cursor_seq: seq of the event that moved the cursor last; 0: never.
+        cursor_time: recorded time of that event. A host that keeps the cursor in its own session state keeps both.
+        pending: turns that no job waits for: the checker said no, there is no extractor, or the session is polluted.
+        is_polluted: the session was marked as polluted by outside content.
+    """
 
     session_id: str
     length: int
     extracted: int
     cursor_seq: int = 0
     cursor_time: datetime | None = None
+    pending: int = 0
+    is_polluted: bool = False
 
 
 class ShardStatus(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from memoray.config import EngineConfig
-from memoray.engine.decide import Stamp, check_submit, decide_submit
+from memoray.engine.decide import Stamp
 from memoray.engine.fold import fold
 from memoray.engine.state import ShardState, empty_state
+from memoray.engine.submit import Intake, check_submit, decide_submit
 from memoray.errors import BusyError, InvalidRequestError
 from memoray.events import Batch, DeltaAccepted, Receipt
 from memoray.keys import UserKey
@@ -23,8 +24,8 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 class Desk:
     """Decides and folds, as the writer does."""
 
-    def __init__(self, config: EngineConfig | None = None) -> None:
-        self.config = config or EngineConfig()
+    def __init__(self, config: EngineConfig | None = None, **rules: object) -> None:
+        self.intake = Intake(config or EngineConfig(), **rules)  # type: ignore[arg-type]  # the rules of an Intake
         self.state: ShardState = empty_state("log", requests_count_max=1000, requests_age_seconds_max=3600)
         self.number = 0
 
@@ -40,7 +41,7 @@ class Desk:
         self.number += 1
         request = SubmitRequest(user, session, messages, request_id or f"r{self.number}", whole, deadline)
         stamp = Stamp(self.state.last_seq + 1, NOON + timedelta(seconds=self.number))
-        events, receipt = decide_submit(self.state, check_submit(request), stamp, self.config)
+        events, receipt = decide_submit(self.state, check_submit(request), stamp, self.intake)
         if events:
             self.state = fold(self.state, Batch(1, stamp.seq, stamp.recorded_at, tuple(events)))
         return receipt
