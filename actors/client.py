@@ -59,6 +59,7 @@ class Client(Memory):
         Raises:
             ShardUnavailableError: there is none in this namespace.
         """
+        super().__init__()
         self._timeout = timeout
         self._caller = Caller(namespace)
         self.plan = decode(self._caller.call(shard_name(0), "describe", (), seconds_max=timeout), ShardPlan)

@@ -9,12 +9,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from memoray.config import EngineConfig
+from memoray.config import CheckerRule, EngineConfig
 from memoray.engine.binding import bind_manifest, build_embedder, build_extractor, card_of
 from memoray.engine.clock import SystemClock
 from memoray.engine.memory import Memory
 from memoray.engine.searcher import Searcher
 from memoray.engine.shard import Shard
+from memoray.extraction.checkers import checker_of
 from memoray.keys import UserKey, shard_of
 from memoray.storage.filesystem import LocalFileSystem
 from memoray.storage.manifest import shard_directory
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from memoray.events import Receipt
-    from memoray.protocols import Embedder, Extractor
+    from memoray.protocols import Checker, Embedder, Extractor
     from memoray.requests import (
         HistoryAnswer,
         HistoryRequest,
@@ -51,6 +52,7 @@ def open_store(
     shards_count: int | None = None,
     embedder: str | Embedder = "minilm",
     extractor: str | Extractor | None = "offline",
+    checker: Checker | CheckerRule | None = None,
     config: EngineConfig | None = None,
     takes_over: bool = False,
 ) -> EmbeddedMemory:
@@ -61,6 +63,8 @@ def open_store(
         shards_count: of a new store; None: one, or as many as there are.
         embedder: by name, or your own.
         extractor: by name, or your own; None or `none` keeps messages and extracts nothing.
+        checker: when a delta is extracted: a rule (`memoray.MessageCount`, `Interval`, `AllOf`, `AnyOf`) or a function
+            of `memoray.protocols.Check`; None: the config's rule.
         config: bounds and defaults.
         takes_over: open it although another live process owns it; that one will end.
 
@@ -72,8 +76,15 @@ def open_store(
     """
     made = build_embedder(embedder) if isinstance(embedder, str) else embedder
     chosen = build_extractor(extractor) if isinstance(extractor, str) else extractor
+    chosen_checker = checker_of(checker) if isinstance(checker, CheckerRule) else checker
     return EmbeddedMemory(
-        Path(path).absolute(), shards_count, made, chosen, config or EngineConfig(), takes_over=takes_over
+        Path(path).absolute(),
+        shards_count,
+        made,
+        chosen,
+        config or EngineConfig(),
+        checker=chosen_checker,
+        takes_over=takes_over,
     )
 
 
@@ -91,9 +102,11 @@ class EmbeddedMemory(Memory):
         extractor: Extractor | None,
         config: EngineConfig,
         *,
+        checker: Checker | None,
         takes_over: bool,
     ) -> None:
         """Use `memoray.open`."""
+        super().__init__()
         self._shards: list[Shard] = []
         self._searcher = Searcher(embedder, self._find, self._read)
         fs = LocalFileSystem()
@@ -115,6 +128,7 @@ class EmbeddedMemory(Memory):
                         clock=SystemClock(),
                         embedder=embedder,
                         extractor=extractor,
+                        checker=checker,
                     )
                 )
             undo.pop_all()

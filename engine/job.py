@@ -11,12 +11,13 @@ from memoray.engine.decide import Stamp, cursor_of
 from memoray.engine.draft import Draft
 from memoray.entries import EntryId
 from memoray.errors import InternalError
-from memoray.events import AnyEvent, EntriesEmbedded, TurnsEmbedded
+from memoray.events import AnyEvent, EntriesEmbedded, OperationDecided, TurnsEmbedded
 from memoray.messages import TurnId
+from memoray.operations import Outcome, OutcomeStatus
 
 if TYPE_CHECKING:
     from memoray.config import EngineConfig
-    from memoray.engine.state import ShardState
+    from memoray.engine.state import JobState, ShardState
     from memoray.keys import UserKey
 
 
@@ -66,8 +67,20 @@ def decide_job(
         known_versions=job.proposal.known_versions,
     )
     apply_operations(draft, job.proposal.operations, vectors.operations, rules, find)
+    _end_taken_along(draft, job)
     draft.emit(cursor_of(user, job))
     return tuple(draft.events)
+
+
+def _end_taken_along(draft: Draft, job: JobState) -> None:
+    """Outcomes for what parked jobs proposed whose messages this job takes along: they end with it."""
+    for parked in draft.state.jobs:
+        is_covered = parked.session_id == job.session_id and parked.until <= job.until
+        if not is_covered or parked.id == job.id or parked.proposal is None:
+            continue
+        outcome = Outcome(OutcomeStatus.FAILED, f"its messages were extracted again by job {job.id}: {parked.error}")
+        for index in range(len(parked.proposal.operations)):
+            draft.emit(OperationDecided(draft.user, index, outcome, parked.id))
 
 
 def decide_mending(

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from memoray.engine.ordering import SessionOrder
 from memoray.entries import EntryId, Kind, Precision
-from memoray.errors import InvalidRequestError, UnavailableError
+from memoray.errors import BusyError, InvalidRequestError, UnavailableError
 from memoray.operations import Add, Clear, Delete, Operation, Outcome, Update
 from memoray.requests import (
     Filters,
@@ -48,8 +49,19 @@ class Memory(ABC):
     happened); writes may raise `OutcomeUnknownError` (repeat with its request id).
     """
 
+    def __init__(self) -> None:
+        """For subclasses."""
+        self._order = SessionOrder()
+
     def submit(
-        self, user: UserKey, session_id: str, messages: Sequence[Message], *, request_id: str | None = None
+        self,
+        user: UserKey,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        request_id: str | None = None,
+        deadline: datetime | None = None,
+        is_polluted: bool = False,
     ) -> Receipt:
         """Hand over new messages of a session; what is kept is durable when this returns, and extracted soon after.
 
@@ -58,19 +70,54 @@ class Memory(ABC):
             session_id: the conversation.
             messages: new ones, in order. Repeats of known ids are dropped and counted.
             request_id: give your own to be able to ask again after a crash of this process.
+            deadline: after it nothing is accepted; and where the user's inbox is full, how long to wait until these
+                messages are extracted.
+            is_polluted: outside content has come into the session; see `EngineConfig.skips_polluted`.
+
+        Raises:
+            BusyError: a bound was reached, or an earlier call for this session was refused and has not been repeated
+                (with its `request_id`): so that no gap opens. Nothing was accepted.
         """
-        return self._submit(SubmitRequest(user, session_id, _cleaned(messages), request_id or _new_id()))
+        request = SubmitRequest(user, session_id, _cleaned(messages), request_id or _new_id(), deadline=deadline)
+        return self._submit_in_order(replace(request, is_polluted=is_polluted))
 
     def submit_session(
-        self, user: UserKey, session_id: str, messages: Sequence[Message], *, request_id: str | None = None
+        self,
+        user: UserKey,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        request_id: str | None = None,
+        deadline: datetime | None = None,
+        is_polluted: bool = False,
     ) -> Receipt:
         """Hand over a whole transcript; what is new in it is kept: by message id, else beyond the known beginning.
+
+        Arguments and errors as of `submit`; it waits for no refused call before it, as it leaves no gap.
 
         Raises:
             InvalidRequestError: the transcript diverges from what is known of the session; says where.
         """
         request = SubmitRequest(user, session_id, _cleaned(messages), request_id or _new_id(), whole_session=True)
-        return self._submit(request)
+        return self._submit_in_order(replace(request, deadline=deadline, is_polluted=is_polluted))
+
+    def _submit_in_order(self, request: SubmitRequest) -> Receipt:
+        """Hand a submit over so that it takes effect after those of its session that this client made before it."""
+        session = (request.user, request.session_id)
+        before = self._order.join(session, request.request_id, time.monotonic(), is_whole=request.whole_session)
+        try:
+            receipt = self._submit(replace(request, follows=before))
+        except InvalidRequestError:
+            self._order.leave(session, request.request_id)
+            raise
+        except BusyError as error:
+            self._order.refuse(session, request.request_id)
+            error.request_id = request.request_id
+            raise
+        if request.whole_session and receipt.status != "skipped":
+            self._order.forget(session)
+        self._order.leave(session, request.request_id)
+        return receipt
 
     def add(
         self,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memoray.actors.client import Client, connect
+    from memoray.config import AllOf, AnyOf, Interval, MessageCount
     from memoray.engine.embedded import EmbeddedMemory
     from memoray.engine.embedded import open_store as open  # noqa: A004 - memoray.open is what it is called
     from memoray.entries import Entry, Kind
@@ -23,14 +24,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _homes = {
+    "AllOf": "memoray.config",
+    "AnyOf": "memoray.config",
     "Client": "memoray.actors.client",
     "EmbeddedMemory": "memoray.engine.embedded",
     "Entry": "memoray.entries",
     "Filters": "memoray.requests",
     "Hit": "memoray.requests",
+    "Interval": "memoray.config",
     "Kind": "memoray.entries",
     "MemorayError": "memoray.errors",
     "Message": "memoray.messages",
+    "MessageCount": "memoray.config",
     "Receipt": "memoray.events",
     "SearchAnswer": "memoray.requests",
     "UserKey": "memoray.keys",
@@ -40,14 +45,18 @@ _homes = {
 _names_there = {"open": "open_store"}
 
 __all__ = [
+    "AllOf",
+    "AnyOf",
     "Client",
     "EmbeddedMemory",
     "Entry",
     "Filters",
     "Hit",
+    "Interval",
     "Kind",
     "MemorayError",
     "Message",
+    "MessageCount",
     "Receipt",
     "SearchAnswer",
     "UserKey",

@@ -58,11 +58,13 @@ class BusyError(UnavailableError):
 
     Attributes:
         retry_after: seconds after which a retry is sensible.
+        request_id: of a refused submit; repeating it under this id lets the later ones of its session pass.
     """
 
     def __init__(self, message: str, *, retry_after: float) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.request_id: str | None = None
 
 
 class StorageUnavailableError(UnavailableError):
