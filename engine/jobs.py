@@ -33,8 +33,8 @@ LOOK_SECONDS = 0.2
 logger = logging.getLogger(__name__)
 
 
-class JobWork(Protocol):
-    """What the runner needs of a shard."""
+class Work(Protocol):
+    """What the runner needs of a shard; see `job_work.JobWork`."""
 
     def state(self) -> ShardState:
         """The shard's current state."""
@@ -69,7 +69,7 @@ class JobWork(Protocol):
 class JobRunner:
     """Threads that take users with a job that is due, and run the first of it."""
 
-    def __init__(self, work: JobWork, clock: Clock, config: EngineConfig) -> None:
+    def __init__(self, work: Work, clock: Clock, config: EngineConfig) -> None:
         self._work = work
         self._clock = clock
         self._config = config
@@ -106,6 +106,12 @@ class JobRunner:
     def has_workers(self) -> bool:
         """Whether threads run jobs; if not, callers run their own."""
         return self._is_open and bool(self._threads)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job and no embedding runs or is due."""
+        with self._changed:
+            return not self._ready and not self._running
 
     def see_through(self, user: UserKey, job_id: str, seconds_max: float) -> None:
         """Return when a job is done or an attempt at it has failed, or when the time is up; the job goes on then.

@@ -13,30 +13,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from memoray.engine.candidates import CandidateFinder
-from memoray.engine.change import Change, answer_of_known, check_change, decide_change, text_to_embed
-from memoray.engine.decide import (
-    Stamp,
-    decide_failure,
-    decide_parking,
-    decide_proposal,
-)
+from memoray.engine.change import Change, answer_of_known, check_change, decide_change
 from memoray.engine.embedding import embed_texts
 from memoray.engine.finder import find_legs, recent, sources_of
 from memoray.engine.fold import fold
 from memoray.engine.history import history_of
-from memoray.engine.job import JobVectors, decide_job, decide_mending
+from memoray.engine.job_work import JobWork
 from memoray.engine.jobs import JobRunner, lacks_vectors
-from memoray.engine.projections import Projections, turn_text
+from memoray.engine.projections import Projections
 from memoray.engine.reception import Reception
-from memoray.engine.state import JobState, ShardState, empty_state
+from memoray.engine.state import ShardState, empty_state
 from memoray.engine.status import status_of
 from memoray.engine.writer import Decide, Fresh, Writer
 from memoray.errors import InvalidRequestError, MemorayError, NotFoundError, OutcomeUnknownError
-from memoray.events import AnyEvent, Batch, OperationsProposed, Receipt
-from memoray.extraction.lookup import lookup_query
 from memoray.keys import shard_of
-from memoray.protocols import Checker, Clock, Embedder, Extraction, ExtractionRequest, Extractor
 from memoray.requests import (
     HistoryAnswer,
     HistoryRequest,
@@ -49,7 +39,6 @@ from memoray.requests import (
     StatusRequest,
     SubmitRequest,
 )
-from memoray.retrieval.fusion import fuse
 from memoray.storage.log import Log
 from memoray.storage.manifest import Manifest, shard_directory
 from memoray.storage.recovery import read_batches
@@ -59,16 +48,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memoray.config import EngineConfig
+    from memoray.engine.decide import Stamp
+    from memoray.events import AnyEvent, Batch, Receipt
     from memoray.keys import UserKey
-    from memoray.messages import Turn
-    from memoray.operations import Operation
+    from memoray.protocols import Checker, Clock, Embedder, Extractor
     from memoray.retrieval.search import Found
     from memoray.storage.filesystem import FileSystem
 
 logger = logging.getLogger(__name__)
 
 WRITE_SECONDS_MAX = 60.0
-UNEMBEDDED_COUNT_MAX = 1000
 
 T = TypeVar("T")
 
@@ -119,15 +108,22 @@ class Shard:
         self._manifest = manifest
         self._clock = clock
         self._embedder = embedder
-        self._extractor = extractor
         self._stopped = stopped
         self._fs = fs
         self._directory = shard_directory(root, shard)
         self._log = Log.open(fs, self._directory, shard=shard, owner=manifest.cluster_id, clock=clock)
         self.projections = Projections(manifest.embedder_dimension, config.language)
         state = self._recover()
-        self._find = CandidateFinder(self.projections, config.language)
-        self._runner = JobRunner(self, clock, config)
+        work = JobWork(
+            config,
+            self.projections,
+            extractor,
+            state=self.state,
+            write=self._write,
+            embed=self._embed,
+            failure=lambda: self.failure,
+        )
+        self._runner = JobRunner(work, clock, config)
         self._reception = Reception(
             config,
             checker,
@@ -288,6 +284,11 @@ class Shard:
         """Why the shard takes no more writes, if it does not."""
         return self._writer.failure
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being extracted or embedded, and nothing of that is due."""
+        return self._runner.is_idle
+
     def close(self, timeout: float = 40.0) -> bool:
         """End running jobs, then the writer, then the log. Waiting jobs are in the log and go on at the next open.
 
@@ -297,112 +298,6 @@ class Shard:
         deadline = time.monotonic() + timeout
         is_idle = self._runner.close(timeout)
         return self._writer.close(max(0.1, deadline - time.monotonic())) and is_idle
-
-    # --- jobs: called by the runner ---
-
-    def run_job(self, user: UserKey, job: JobState) -> None:
-        """Run a job from the step that the log says is next; raises `MemorayError` when the attempt failed."""
-        if job.proposal is None:
-            if self.config.skips_polluted and self.state().user(user).sessions[job.session_id].is_polluted:
-                self._park(user, job)
-                return
-            self._propose(user, job)
-        state = self.state().user(user)
-        logged = state.job(job.id)
-        if logged is None or logged.proposal is None:
-            return  # cleared meanwhile
-        vectors = self._job_vectors(user, logged.proposal.operations)
-
-        def decide(state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
-            user_fresh = fresh.setdefault(user, {})
-            return decide_job(state, user, job.id, vectors, stamp, self.config, self._find, user_fresh), None
-
-        self._write(decide)
-
-    def mend(self, user: UserKey) -> bool:
-        """Embed what lacks a vector, a bounded number of texts; False if that brought none."""
-        vectors = self._job_vectors(user, ())
-
-        def decide(state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
-            return decide_mending(state, user, vectors, stamp, fresh.setdefault(user, {})), None
-
-        if not vectors.turns and not vectors.entries:
-            return False
-        self._write(decide)
-        return True
-
-    def _park(self, user: UserKey, job: JobState) -> None:
-        def decide(state: ShardState, _stamp: Stamp, _fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
-            return decide_parking(state, user, job), None
-
-        self._write(decide)
-
-    def fail_job(self, user: UserKey, job: JobState, error: str) -> None:
-        """Log a failed attempt."""
-
-        def decide(state: ShardState, stamp: Stamp, _fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
-            return decide_failure(state, user, job, error, stamp, self.config), None
-
-        self._write(decide)
-
-    def _propose(self, user: UserKey, job: JobState) -> None:
-        delta = self.state().user(user).delta_of(job)
-        started = time.monotonic()
-        extraction, known_versions = Extraction((), "none"), dict[str, int]()
-        if self._extractor is not None and delta:
-            request = self._extraction_request(user, job, delta)
-            extraction = self._extractor.extract(request)
-            known_versions = {str(entry.id): entry.version for entry in request.known}
-        proposal = OperationsProposed(
-            user,
-            job.id,
-            extraction.operations,
-            extraction.model,
-            extraction.prompt_version,
-            extraction.input_tokens,
-            extraction.output_tokens,
-            int((time.monotonic() - started) * 1000),
-            known_versions,
-        )
-
-        def decide(state: ShardState, _stamp: Stamp, _fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
-            return decide_proposal(state, proposal), None
-
-        self._write(decide)
-
-    def _extraction_request(self, user: UserKey, job: JobState, delta: tuple[Turn, ...]) -> ExtractionRequest:
-        query = lookup_query(delta)
-        vector = self._embed([query])[0]
-        limit = self.config.known_entries_max
-        search = SearchRequest(user, query, limit=limit, turns=False)
-        found = find_legs(self.state(), self.projections, search, vector, self.config.language)
-        return ExtractionRequest(
-            user=user,
-            session_id=job.session_id,
-            turns=delta,
-            known=tuple(found.entries[item.id] for item in fuse(found.legs)[:limit]),
-            reference_time=delta[-1].timestamp,
-            deadline_seconds=self.config.job_seconds_max,
-        )
-
-    def _job_vectors(self, user: UserKey, operations: tuple[Operation, ...]) -> JobVectors:
-        state = self.state().user(user)
-        turns = [state.turns[key] for key in islice(state.turns_unembedded, UNEMBEDDED_COUNT_MAX)]
-        entries = [state.entries[key] for key in islice(state.entries_unembedded, UNEMBEDDED_COUNT_MAX)]
-        texts = [text_to_embed(operation) for operation in operations]
-        texts += [turn_text(turn) for turn in turns] + [entry.text for entry in entries]
-        vectors = self._embed(texts)
-        of_turns = vectors[len(operations) : len(operations) + len(turns)]
-        of_entries = vectors[len(operations) + len(turns) :]
-        return JobVectors(
-            operations=tuple(vectors[: len(operations)]),
-            turns={turn.id: vector for turn, vector in zip(turns, of_turns, strict=True) if vector is not None},
-            entries={
-                (entry.id, entry.version): vector
-                for entry, vector in zip(entries, of_entries, strict=True)
-                if vector is not None
-            },
-        )
 
     def _embed(self, texts: Sequence[str | None]) -> list[bytes | None]:
         return embed_texts(self._embedder, texts, self.projections.vectors)

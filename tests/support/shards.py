@@ -125,9 +125,9 @@ class ShardBench:
         return f"request-{next(self._numbers)}"
 
     def settle(self, seconds_max: float = 20.0) -> None:
-        """Wait until no job is waiting, but for parked ones."""
+        """Wait until no job is waiting, but for parked ones, and nothing is being embedded."""
         deadline = time.monotonic() + seconds_max
-        while self.shard.state().jobs_count:
+        while self.shard.state().jobs_count or not self.shard.is_idle:
             assert time.monotonic() < deadline, f"jobs still wait: {self.shard.state().users}"
             time.sleep(0.002)
 
