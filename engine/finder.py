@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import heapq
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from memoray.engine.context import CANDIDATES_COUNT_MAX, with_context
+from memoray.engine.context import TurnContext
+from memoray.engine.links import links_of
 from memoray.engine.projections import entries_of, from_bytes, turns_of
 from memoray.entries import EntryId
 from memoray.messages import TurnId
-from memoray.requests import Filters, ReadAnswer, Source
-from memoray.retrieval.filters import admits_entry, admits_turn
+from memoray.requests import Filters, ReadAnswer, Source, source_of
+from memoray.retrieval.filters import admits_entry, admits_turn, admits_turns
 from memoray.retrieval.fusion import Leg
 from memoray.retrieval.search import Found, leg_depth
 from memoray.text import index_terms
-from memoray.validation import is_blank
+from memoray.validation import queries_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    import numpy as np
+    import numpy.typing as npt
+
+    from memoray.engine.context import Search
     from memoray.engine.projections import Projections, Space
     from memoray.engine.state import ShardState, UserState
     from memoray.entries import Entry
     from memoray.keys import UserKey
     from memoray.messages import Turn
     from memoray.requests import SearchRequest
+    from memoray.storage.vectors import VectorIndex
+
+    Vector = npt.NDArray[np.float32]
 
 
 def recent(state: ShardState, user: UserKey, limit: int | None) -> ReadAnswer:
@@ -45,7 +54,7 @@ def find_legs(
     state: ShardState,
     projections: Projections,
     request: SearchRequest,
-    query_vector: bytes | None,
+    query_vectors: bytes | None,
     language: str,
 ) -> Found:
     """Run the legs of a search for one user, on one moment of the shard.
@@ -53,122 +62,109 @@ def find_legs(
     Args:
         state: the moment.
         projections: as far along as `state`, or a moment ahead.
-        request: what is asked; a blank query finds nothing.
-        query_vector: of the query; None: keyword legs only.
+        request: what is asked; no query that is not blank finds nothing.
+        query_vectors: little-endian float32, shape (queries, dimension), of those in `queries_of`; None: keyword legs
+            only.
         language: of the stemmer.
     """
     known = state.user(request.user)
-    if is_blank(request.query):
+    queries = queries_of(request)
+    if not queries:
         return Found(seq=state.last_seq)
-    search = _Search(known, projections, request, query_vector, index_terms(request.query, language))
+    vectors = _vectors_of(query_vectors, len(queries), projections.vectors)
+    asked = [(index_terms(query, language), vector) for query, vector in zip(queries, vectors, strict=True)]
+    search = _Search(known, projections, request, asked)
     legs = search.legs(request.filters)
     falls_back = request.filters.kind is not None and request.kind_fallback is not False
-    wider = search.legs(_any_kind(request.filters)) if falls_back else ()
+    wider = search.legs(replace(request.filters, kind=None)) if falls_back else ()
     ids = {key for leg in (*legs, *wider) for key in leg.ids}
     entries = {key: entry for key in ids if (entry := known.entries.get(EntryId(key))) is not None}
-    turns = {key: turn for key in ids if (turn := known.turns.get(TurnId(key))) is not None}
+    ranked_turns = {key for key in ids - entries.keys() if search.context.is_live(key)}
+    neighbours = {key: search.context.beside(key) for key in ranked_turns}
+    shown = ranked_turns.union(*neighbours.values(), *(entry.sources for entry in entries.values())) - {""}
+    links = links_of(known, ranked_turns, entries)
     return Found(
         legs=legs,
         fallback_legs=wider,
         entries=entries,
-        turns=turns,
-        sources=sources_of(known, entries.values(), turns.values()),
-        keyword_only=query_vector is None,
+        turns={key: known.turns[TurnId(key)] for key in shown},
+        neighbours=neighbours,
+        cited=links.cited,
+        replaced=links.replaced,
+        superseded=links.superseded,
+        keyword_only=all(vector is None for vector in vectors),
         seq=state.last_seq,
     )
 
 
-def _any_kind(filters: Filters) -> Filters:
-    return replace(filters, kind=None)
+def _vectors_of(matrix: bytes | None, count: int, index: VectorIndex) -> list[Vector | None]:
+    """The vector of each query; None for one that no search can use, which is then asked by its words alone."""
+    if matrix is None or len(matrix) != 4 * count * index.dimension:
+        return [None] * count
+    vectors = from_bytes(matrix).reshape(count, index.dimension)
+    return [vector if index.is_usable(vector) else None for vector in vectors]
 
 
 class _Search:
+    """The legs of one search."""
+
     def __init__(
         self,
         known: UserState,
         projections: Projections,
         request: SearchRequest,
-        query_vector: bytes | None,
-        terms: list[str],
+        asked: Sequence[tuple[list[str], Vector | None]],
     ) -> None:
+        self.context = TurnContext(known)
         self._known = known
         self._projections = projections
         self._request = request
-        self._query = None if query_vector is None else from_bytes(query_vector)
-        self._terms = terms
+        self._asked = asked
         self._depth = leg_depth(request.limit)
 
     def legs(self, filters: Filters) -> tuple[Leg, ...]:
+        """Legs of entries and turns that the filters admit, for each query; filtered inside the search."""
         is_open = filters == Filters()
         legs: list[Leg] = []
         if self._request.entries:
-            live = self._known.entries
-            entry_ids = None if is_open else self._admitted(filters)
-            legs += self._pair("entry", entries_of(self._request.user), entry_ids, live.__contains__)
-        if self._request.turns:
-            legs += self._turn_legs(filters, is_open=is_open)
+            space, entries = entries_of(self._request.user), None if is_open else self._admitted_entries(filters)
+            for name, number, search in self._searches("entry", space):
+                legs.append(_leg(name, number, search(self._depth, entries), self._known.entries.__contains__))
+        if self._request.turns and admits_turns(filters):
+            space, turns = turns_of(self._request.user), None if is_open else self._admitted_turns(filters)
+            for name, number, search in self._searches("turn", space):
+                legs.append(_leg(name, number, self.context.best(search, self._depth, turns), self.context.is_live))
         return tuple(legs)
 
-    def _turn_legs(self, filters: Filters, *, is_open: bool) -> list[Leg]:
-        """As `_pair`, but each turn with its neighbours; these count whether the filters admit them or not."""
-        known, space = self._known, turns_of(self._request.user)
+    def _searches(self, what: str, space: Space) -> Iterator[tuple[str, int, Search]]:
+        vectors, keywords = self._projections.vectors, self._projections.keywords
+        for number, (terms, vector) in enumerate(self._asked):
+            if vector is not None:
+                yield f"{what}_vector", number, partial(vectors.search, space, vector)
+            if terms and (self._request.hybrid or vector is None):
+                yield f"{what}_keyword", number, partial(keywords.search, space, terms)
 
-        def is_allowed(key: str) -> bool:
-            turn = known.turns.get(TurnId(key))
-            return turn is not None and key not in known.withdrawn and (is_open or admits_turn(turn, filters))
-
-        legs: list[Leg] = []
-        for leg in self._pair("turn", space, None, lambda key: key not in known.withdrawn, CANDIDATES_COUNT_MAX):
-            ids, scores = with_context(known, dict(zip(leg.ids, leg.scores, strict=True)), self._depth, is_allowed)
-            legs.append(Leg(leg.name, tuple(ids), tuple(scores)))
-        return legs
-
-    def _admitted(self, filters: Filters) -> list[EntryId]:
+    def _admitted_entries(self, filters: Filters) -> list[str]:
         turns = self._known.turns
-        admitted: list[EntryId] = []
+        admitted: list[str] = []
         for key, entry in self._known.entries.items():
             sessions = [turns[turn_id].session_id for turn_id in entry.sources] if filters.sessions else ()
             if admits_entry(entry, filters, sessions):
                 admitted.append(key)
         return admitted
 
-    def _pair(
-        self,
-        name: str,
-        space: Space,
-        allowed: Collection[str] | None,
-        is_live: Callable[[str], bool],
-        depth: int | None = None,
-    ) -> list[Leg]:
-        depth = depth or self._depth
-        legs: list[Leg] = []
-        if self._query is not None:
-            found = self._projections.vectors.search(space, self._query, depth, allowed)
-            legs.append(_leg(f"{name}_vector", found, is_live))
-        if self._terms and (self._request.hybrid or self._query is None):
-            found = self._projections.keywords.search(space, self._terms, depth, allowed)
-            legs.append(_leg(f"{name}_keyword", found, is_live))
-        return legs
+    def _admitted_turns(self, filters: Filters) -> list[str]:
+        withdrawn = self._known.withdrawn
+        return [key for key, turn in self._known.turns.items() if key not in withdrawn and admits_turn(turn, filters)]
 
 
-def _leg(name: str, found: tuple[list[str], list[float]], is_live: Callable[[str], bool]) -> Leg:
+def _leg(name: str, query: int, found: tuple[list[str], list[float]], is_live: Callable[[str], bool]) -> Leg:
     pairs = [(key, score) for key, score in zip(*found, strict=True) if is_live(key)]
-    return Leg(name, tuple(key for key, _ in pairs), tuple(score for _, score in pairs))
+    return Leg(name, tuple(key for key, _ in pairs), tuple(score for _, score in pairs), query)
 
 
 def sources_of(known: UserState, entries: Iterable[Entry], turns: Iterable[Turn]) -> dict[str, Source]:
     """The messages that entries cite, and turns themselves, by turn id."""
     wanted = {turn_id: known.turns[turn_id] for entry in entries for turn_id in entry.sources}
     wanted.update({turn.id: turn for turn in turns})
-    return {
-        turn_id: Source(
-            turn_id,
-            turn.session_id,
-            turn.text,
-            turn.speaker,
-            turn.timestamp,
-            turn.message_id,
-            turn.utc_offset_minutes,
-        )
-        for turn_id, turn in wanted.items()
-    }
+    return {turn_id: source_of(turn) for turn_id, turn in wanted.items()}

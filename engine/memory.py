@@ -214,13 +214,15 @@ class Memory(ABC):
     def search(
         self,
         user: UserKey,
-        query: str,
+        query: str | Sequence[str],
         *,
         limit: int = 10,
         kind: Kind | None = None,
         event_after: datetime | None = None,
         event_before: datetime | None = None,
         dated_only: bool = False,
+        recorded_after: datetime | None = None,
+        recorded_before: datetime | None = None,
         participants: Sequence[str] = (),
         location: str = "",
         topics: Sequence[str] = (),
@@ -232,17 +234,25 @@ class Memory(ABC):
         min_score: float = 0.0,
         order_by_event_time: bool = False,
         explain: bool = False,
+        page: str = "",
     ) -> SearchAnswer:
-        """The memories and messages that matter for a query, best first; options: `SearchRequest` and `Filters`."""
+        """The memories and messages that matter for a query, best first; options: `SearchRequest` and `Filters`.
+
+        Several queries, up to 8, are fused in one answer. `page` is `next_page` of the answer before; everything else
+        must be as it was there.
+        """
+        first, *more = (query,) if isinstance(query, str) else tuple(query) or ("",)
         request = SearchRequest(
             user,
-            query,
+            first,
             limit=limit,
             filters=Filters(
                 kind=None if kind is None else Kind(kind),
                 event_after=event_after,
                 event_before=event_before,
                 dated_only=dated_only,
+                recorded_after=recorded_after,
+                recorded_before=recorded_before,
                 participants=tuple(participants),
                 location=location,
                 topics=tuple(topics),
@@ -255,6 +265,8 @@ class Memory(ABC):
             min_score=min_score,
             order_by_event_time=order_by_event_time,
             explain=explain,
+            queries=tuple(more),
+            page=page,
         )
         return self._search(check_search(request))
 

@@ -14,10 +14,10 @@ from memoray.errors import EmbedderUnavailableError
 from memoray.requests import PreloadAnswer, PreloadRequest, ReadAnswer, ReadRequest, SearchAnswer, SearchRequest
 from memoray.retrieval.preload import preload
 from memoray.retrieval.search import Found, answer
-from memoray.validation import check_search, check_user_key, clean_text, is_blank
+from memoray.validation import TEXT_BYTES_MAX, check_search, check_user_key, clean_text, queries_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from memoray.entries import Entry
     from memoray.keys import UserKey
@@ -43,9 +43,9 @@ class Searcher:
         self._lock = threading.Lock()
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """Find what matters for a query; keyword legs only where the embedder gives no vector."""
+        """Find what matters for the queries; keyword legs only where the embedder gives no vectors."""
         checked = check_search(request)
-        return answer(checked, self._find(checked, self._query_vector(checked.query)))
+        return answer(checked, self._find(checked, self._query_vectors(queries_of(checked))))
 
     def preload(self, request: PreloadRequest) -> PreloadAnswer:
         """Memories for a prompt, or none where the store does not answer."""
@@ -59,24 +59,25 @@ class Searcher:
         )
 
     def _entries(self, user: UserKey, query: str, limit: int) -> tuple[Entry, ...]:
-        found = self.search(SearchRequest(user, query, limit=limit, turns=False))
+        asked = query.encode()[:TEXT_BYTES_MAX].decode(errors="ignore")  # a user's message may be longer than a query
+        found = self.search(SearchRequest(user, asked, limit=limit, turns=False))
         return tuple(hit.entry for hit in found.hits if hit.entry is not None)
 
-    def _query_vector(self, query: str) -> bytes | None:
-        """Vector of a query; None for a blank one and where the embedder gives none."""
-        if is_blank(query):
-            return None
+    def _query_vectors(self, queries: Sequence[str]) -> bytes | None:
+        """Vectors of queries, one after the other; None without queries, and where the embedder gives none."""
         with self._lock:
-            known = self._vectors.get(query)
-            if known is not None:
+            known = {query: vector for query in queries if (vector := self._vectors.get(query)) is not None}
+        missing = [query for query in queries if query not in known]
+        if missing:
+            try:
+                made = self._embedder.embed(missing)
+            except EmbedderUnavailableError:
+                return None  # keyword only; the answer says so
+            known.update((query, to_bytes(vector)) for query, vector in zip(missing, made, strict=True))
+        with self._lock:
+            for query in queries:
+                self._vectors[query] = known[query]
                 self._vectors.move_to_end(query)
-                return known
-        try:
-            made = to_bytes(self._embedder.embed([query])[0])
-        except EmbedderUnavailableError:
-            return None  # keyword only; the answer says so
-        with self._lock:
-            self._vectors[query] = made
-            if len(self._vectors) > QUERIES_CACHED_MAX:
+            while len(self._vectors) > QUERIES_CACHED_MAX:
                 self._vectors.popitem(last=False)
-        return made
+        return b"".join(known[query] for query in queries) or None

@@ -92,7 +92,7 @@ class Filters(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
 
 class SearchRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Find the memories that matter for a query.
+    """Find the memories that matter for a query, or for several at once.
 
     Attributes:
         query: free text; blank gives an empty answer.
@@ -101,14 +101,17 @@ class SearchRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
         kind_fallback: with a kind asked for and fewer than 3 hits of it, other kinds fill up behind it. None: on when
             a kind is asked for.
         hybrid: vector and keyword legs; False: vector legs only.
-        dedupe: drop hits that repeat a better one.
+        dedupe: drop hits that repeat a better one, and messages that a memory among the hits stands for: they are its
+            sources.
         turns: search kept messages beside entries.
         entries: search entries.
         min_score: drop hits below this fused score.
-        order_by_event_time: order the hits by event time, undated last.
+        order_by_event_time: order the hits (of a page) by event time, undated last.
         explain: say each leg's rank and share of the score.
         rrf_k: the constant of reciprocal rank fusion.
         weights: weight by leg name, in place of the defaults.
+        queries: further ones, fused with the first in one answer; 8 in all. Blank ones and repeats don't count.
+        page: `next_page` of the answer before; "" for the first page. All else must be as it was there.
     """
 
     user: UserKey
@@ -125,16 +128,28 @@ class SearchRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
     explain: bool = False
     rrf_k: float = 60.0
     weights: dict[str, float] | None = None
+    queries: tuple[str, ...] = ()
+    page: str = ""
 
 
 class LegShare(msgspec.Struct, frozen=True):
-    """One leg's part in a hit's score: `share` = `weight` / (k + `rank`); `raw` is the leg's own score."""
+    """One leg's part in a hit's score.
+
+    Attributes:
+        leg: name of the leg. A leg of turns in the score of an entry is that of a message which the entry stands for.
+        rank: in the leg, from 1.
+        raw: the leg's own score.
+        weight: of the leg; a quarter of it where a better rank in the same kind of leg counts already.
+        share: `weight` / (k + `rank`).
+        query: number of the query that the leg is of, from 0.
+    """
 
     leg: str
     rank: int
     raw: float
     weight: float
     share: float
+    query: int = 0
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -154,6 +169,13 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.timestamp.astimezone(timezone(timedelta(minutes=self.utc_offset_minutes)))
 
 
+def source_of(turn: Turn) -> Source:
+    """A turn as a source."""
+    return Source(
+        turn.id, turn.session_id, turn.text, turn.speaker, turn.timestamp, turn.message_id, turn.utc_offset_minutes
+    )
+
+
 class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
     """An entry or a turn with its place in the answer.
 
@@ -167,6 +189,9 @@ class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
         entry: the whole entry, for entries.
         turn: the whole turn, for turns.
         shares: with `explain`, how the score came about.
+        before: of a turn: the message before it in its session; None for the first, and where that was taken away.
+        after: of a turn: the message after it, likewise.
+        is_superseded: of a turn: every memory that was drawn from it says something else by now.
     """
 
     type: str
@@ -178,6 +203,9 @@ class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
     entry: Entry | None = None
     turn: Turn | None = None
     shares: tuple[LegShare, ...] = ()
+    before: Source | None = None
+    after: Source | None = None
+    is_superseded: bool = False
 
 
 class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -186,11 +214,14 @@ class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         keyword_only: the embedder gave no vector for the query, so only words were matched.
         seq: seq of the shard's log that the answer was read at.
+        next_page: for the `page` of the same request, to go on behind these hits; "" where there are no more. Refused
+            once anything has changed that the ranking rests on.
     """
 
     hits: tuple[Hit, ...] = ()
     keyword_only: bool = False
     seq: int = 0
+    next_page: str = ""
 
 
 class ReadAnswer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -6,6 +6,7 @@ that we changed would name something else.
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ PARTICIPANTS_COUNT_MAX = 256
 OPERATIONS_COUNT_MAX = 1000
 MESSAGES_COUNT_MAX = 10_000
 LIMIT_MAX = 1000
+QUERIES_COUNT_MAX = 8
+PAGE_BYTES_MAX = 512
 SHOWN_COUNT_MAX = 60
 
 
@@ -163,10 +166,11 @@ def normalise_location(location: str) -> str:
 
 
 def check_search(request: SearchRequest) -> SearchRequest:
-    """A search as it is run: user key and numbers checked, query cleaned, times in UTC.
+    """A search as it is run: user key and numbers checked, queries cleaned, times in UTC.
 
     Raises:
-        InvalidRequestError: the user key cannot be, the limit is not 1 to 1,000, or `rrf_k` or a weight is below 0.
+        InvalidRequestError: the user key cannot be, there are more than 8 queries, a query is over 64 KiB, the limit is
+            not 1 to 1,000, or `rrf_k` or a weight is below 0.
     """
     check_user_key(request.user)
     if not 1 <= request.limit <= LIMIT_MAX:
@@ -175,11 +179,36 @@ def check_search(request: SearchRequest) -> SearchRequest:
     if not request.rrf_k >= 0:
         message = f"rrf_k {request.rrf_k}; give 0 or more, 60 is usual"
         raise InvalidRequestError(message)
+    if math.isnan(request.min_score):
+        message = f"min_score {request.min_score}; give a number"
+        raise InvalidRequestError(message)
     for leg, weight in (request.weights or {}).items():
         if not 0 <= weight < float("inf"):
             message = f"weight {weight} of leg {leg!r}; give 0 or more"
             raise InvalidRequestError(message)
-    return replace(request, query=clean_text(request.query), filters=_utc_filters(request.filters))
+    if len(request.page) > PAGE_BYTES_MAX:
+        message = f"page {_shown(request.page)} is no page; give `next_page` of the answer before"
+        raise InvalidRequestError(message)
+    query, *more = _cleaned_queries((request.query, *request.queries))
+    return replace(request, query=query, queries=tuple(more), filters=_utc_filters(request.filters))
+
+
+def _cleaned_queries(given: tuple[str, ...]) -> list[str]:
+    if len(given) > QUERIES_COUNT_MAX:
+        message = f"{len(given)} queries in one search; at most {QUERIES_COUNT_MAX}, ask the rest in another"
+        raise InvalidRequestError(message)
+    cleaned = [clean_text(query) for query in given]
+    for query in cleaned:
+        size = len(query.encode())
+        if size > TEXT_BYTES_MAX:
+            message = f"query {_shown(query)} is {size} bytes; at most {TEXT_BYTES_MAX} are looked for, shorten it"
+            raise InvalidRequestError(message)
+    return cleaned
+
+
+def queries_of(request: SearchRequest) -> tuple[str, ...]:
+    """What a search asks: its queries without blank ones and repeats, in order; legs are numbered by it, from 0."""
+    return tuple(dict.fromkeys(query for query in (request.query, *request.queries) if not is_blank(query)))
 
 
 def _utc_filters(filters: Filters) -> Filters:

@@ -43,9 +43,14 @@ def _is_about(entry: Entry, filters: Filters) -> bool:
     return not filters.topics or bool(folded(filters.topics) & folded(entry.topics))
 
 
+def admits_turns(filters: Filters) -> bool:
+    """Whether any turn could pass: none has a kind, a place or topics."""
+    return filters.kind is None and not filters.location and not filters.topics
+
+
 def admits_turn(turn: Turn, filters: Filters) -> bool:
     """Whether a turn passes: it has no kind, place or topics; its event time is when it was said."""
-    if filters.kind is not None or filters.location or filters.topics:
+    if not admits_turns(filters):
         return False
     if filters.participants and fold(turn.speaker).strip() not in folded(filters.participants):
         return False

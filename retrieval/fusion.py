@@ -10,7 +10,7 @@ import msgspec
 from memoray.requests import LegShare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 RRF_K = 60.0
 
@@ -24,16 +24,24 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
 }
 
 
-class Leg(msgspec.Struct, frozen=True):
-    """One ranked list: ids best first, and the leg's own score of each, for `explain` only."""
+class Leg(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One ranked list: ids best first, and the leg's own score of each, for `explain` only.
+
+    Attributes:
+        name: what is ranked and by what, such as `turn_keyword`.
+        ids: best first.
+        scores: the leg's own.
+        query: number of the query that it answers, from 0.
+    """
 
     name: str
     ids: tuple[str, ...]
     scores: tuple[float, ...]
+    query: int = 0
 
 
 class Fused(msgspec.Struct, frozen=True):
-    """An id with its fused score, and each leg's share in it, by leg name."""
+    """An id with its fused score, and each leg's share in it, by leg name, then query."""
 
     id: str
     score: float
@@ -47,22 +55,32 @@ def fuse(legs: Sequence[Leg], *, k: float = RRF_K, weights: Mapping[str, float] 
     bit of every score.
 
     Args:
-        legs: any number.
+        legs: any number; no two with the same name and query.
         k: how little the top of a leg counts for more than its middle; not below 0.
-        weights: by leg name; a leg without one weighs as in `DEFAULT_WEIGHTS`, or 1.
+        weights: by leg name, whatever the query; a leg without one weighs as in `DEFAULT_WEIGHTS`, or 1.
 
     Returns:
         Every id of every leg, by score, best first, then by id.
     """
     chosen = {**DEFAULT_WEIGHTS, **(weights or {})}
     shares: dict[str, list[LegShare]] = {}
-    for leg in sorted(legs, key=lambda leg: leg.name):
+    for leg in sorted(legs, key=lambda leg: (leg.name, leg.query)):
         weight = chosen.get(leg.name, 1.0)
         ranked: set[str] = set()
         for rank, (key, raw) in enumerate(zip(leg.ids, leg.scores, strict=True), 1):
             if key not in ranked:
                 ranked.add(key)
-                shares.setdefault(key, []).append(LegShare(leg.name, rank, raw, weight, weight / (k + rank)))
-    fused = [Fused(key, math.fsum(part.share for part in parts), tuple(parts)) for key, parts in shares.items()]
-    fused.sort(key=lambda item: (-item.score, item.id))
-    return fused
+                share = LegShare(leg.name, rank, raw, weight, weight / (k + rank), leg.query)
+                shares.setdefault(key, []).append(share)
+    return by_score(fused_of(key, parts) for key, parts in shares.items())
+
+
+def fused_of(key: str, shares: Iterable[LegShare]) -> Fused:
+    """An id with the sum of its shares, rounded once, so that their order changes no bit of it."""
+    parts = tuple(shares)
+    return Fused(key, math.fsum(part.share for part in parts), parts)
+
+
+def by_score(found: Iterable[Fused]) -> list[Fused]:
+    """Best first, then by id."""
+    return sorted(found, key=lambda item: (-item.score, item.id))

@@ -257,7 +257,7 @@ def history(
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for.")],
+    query: Annotated[list[str], typer.Argument(help="What to look for; several, in one answer, by several arguments.")],
     app: App,
     user: User,
     limit: Annotated[int, typer.Option(help="Most hits to show.")] = 10,
@@ -266,6 +266,9 @@ def search(
     ] = None,
     after: Annotated[str | None, typer.Option(help="Happened at or after; ISO 8601.")] = None,
     before: Annotated[str | None, typer.Option(help="Happened before; ISO 8601.")] = None,
+    dated_only: Annotated[bool, typer.Option("--dated-only", help="Only what has a date of its own.")] = False,
+    recorded_after: Annotated[str | None, typer.Option(help="Recorded at or after; ISO 8601.")] = None,
+    recorded_before: Annotated[str | None, typer.Option(help="Recorded before; ISO 8601.")] = None,
     with_: People = None,
     at: Place = None,
     topic: Topics = None,
@@ -273,6 +276,11 @@ def search(
         list[str] | None, typer.Option("--session", help="From this session; may be given several times.")
     ] = None,
     turns: Annotated[bool, typer.Option("--turns/--no-turns", help="Search messages beside memories.")] = True,
+    min_score: Annotated[float, typer.Option(help="Leave out hits below this score.")] = 0.0,
+    by_time: Annotated[
+        bool, typer.Option("--order-by-event-time", help="Show the hits in the order in which they happened.")
+    ] = False,
+    page: Annotated[str, typer.Option(help="Go on behind an answer: its next page.")] = "",
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
     address: Address = None,
     namespace: Namespace = "memoray",
@@ -288,19 +296,27 @@ def search(
         kind=kind,
         event_after=parsed_time(after, "--after")[0],
         event_before=parsed_time(before, "--before")[0],
+        dated_only=dated_only,
+        recorded_after=parsed_time(recorded_after, "--recorded-after")[0],
+        recorded_before=parsed_time(recorded_before, "--recorded-before")[0],
         participants=with_ or [],
         location=at or "",
         topics=topic or [],
         sessions=session or [],
         turns=turns,
+        min_score=min_score,
+        order_by_event_time=by_time,
+        page=page,
         explain=explain,
     )
     if as_json:
-        print_json({"hits": [hit_as_json(hit, explain=explain) for hit in answer.hits]})
+        print_json({"hits": [hit_as_json(hit, explain=explain) for hit in answer.hits], "next_page": answer.next_page})
         return
     if answer.keyword_only:
         errors.print("The embedder gave no vector; only words were matched.", style="yellow")
     console.print(hits_table(answer.hits, explain=explain) if answer.hits else "Nothing found.")
+    if answer.next_page:
+        console.print(f"More with --page {answer.next_page}", style="dim", soft_wrap=True)
 
 
 def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:

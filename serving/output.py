@@ -88,6 +88,8 @@ def hit_as_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
     }
     if hit.entry is not None:
         shown["kind"] = hit.entry.kind.value
+    else:
+        shown |= {"before": plain(hit.before), "after": plain(hit.after), "superseded": hit.is_superseded}
     if explain:
         shown["shares"] = plain(hit.shares)
     return shown
@@ -104,7 +106,13 @@ def hits_table(hits: Sequence[Hit], *, explain: bool) -> Table:
         table.add_column("score", ratio=2)
     for number, hit in enumerate(hits, 1):
         kind = hit.type if hit.entry is None else hit.entry.kind.value
+        if hit.is_superseded:
+            kind += ", superseded"
         what = Text.assemble((f"{kind}  ", "dim"), shown_text(hit.text))
+        if hit.before is not None:
+            what = Text.assemble((f"{shown_text(hit.before.text)}\n", "dim"), what)
+        if hit.after is not None:
+            what = Text.assemble(what, (f"\n{shown_text(hit.after.text)}", "dim"))
         sources = "\n".join(shown_source(source) for source in hit.sources[:3])
         row: list[str | Text] = [str(number), what, hit_time(hit), Text(sources)]
         if explain:
@@ -116,10 +124,9 @@ def hits_table(hits: Sequence[Hit], *, explain: bool) -> Table:
 def explanation(hit: Hit) -> str:
     """The arithmetic of a hit's score."""
     lines = [f"{hit.score:.5f} ="]
-    lines += [
-        f"  {share.share:.5f}  {share.leg} rank {share.rank} (weight {share.weight:g}, raw {share.raw:.3f})"
-        for share in hit.shares
-    ]
+    for part in hit.shares:
+        leg = f"{part.leg} of query {part.query + 1}" if part.query else part.leg
+        lines.append(f"  {part.share:.5f}  {leg} rank {part.rank} (weight {part.weight:g}, raw {part.raw:.3f})")
     return "\n".join(lines)
 
 

@@ -27,7 +27,7 @@ def test_what_was_said_is_there_at_the_next_open_and_is_found(tmp_path: Path) ->
         receipt = memory.submit(ANA, "s1", [memoray.Message("user", "I keep my bicycle in the blue shed.")])
         memory.wait(ANA)
     with open_fake(tmp_path / "store") as memory:
-        hits = memory.search(ANA, "bicycle").hits
+        hits = memory.search(ANA, "bicycle", dedupe=False).hits
         assert {hit.type for hit in hits} == {"entry", "turn"}
         assert all(hit.sources[0].turn_id == receipt.turn_ids[0] for hit in hits)
         assert "blue shed" in memory.preload(ANA, "bicycle").text

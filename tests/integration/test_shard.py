@@ -339,7 +339,7 @@ def test_without_vectors_entries_are_found_by_keyword_and_embedded_later(build: 
     bench.submit("the gate code is 9931")
     bench.settle()
     assert bench.shard.status(StatusRequest(ANA)).unembedded_count == 2
-    request = SearchRequest(ANA, "gate code")
+    request = SearchRequest(ANA, "gate code", dedupe=False)
     found = answer(request, bench.shard.find(request, None))
     assert found.keyword_only
     assert {hit.type for hit in found.hits} == {"entry", "turn"}
@@ -461,7 +461,7 @@ def test_a_message_that_says_something_else_too_is_not_held_back_for_that(build:
     bench.settle()
     bench.submit("Production runs Go 1.24", session="s2")
     bench.settle()
-    assert search(bench, "what is the boat called", entries=True)[:2] == [
+    assert search(bench, "what is the boat called", dedupe=False)[:2] == [
         "The boat is called Gull",
         "The boat is called Gull; Production runs Go 1.23",
     ]
