@@ -16,7 +16,7 @@ from memoray.messages import TurnId
 from memoray.requests import Filters, ReadAnswer, Source, source_of
 from memoray.retrieval.filters import admits_entry, admits_turn, admits_turns
 from memoray.retrieval.fusion import Leg
-from memoray.retrieval.search import Found, leg_depth
+from memoray.retrieval.search import Found, falls_back, leg_depth
 from memoray.text import index_terms
 from memoray.validation import queries_of
 
@@ -75,8 +75,8 @@ def find_legs(
     asked = [(index_terms(query, language), vector) for query, vector in zip(queries, vectors, strict=True)]
     search = _Search(known, projections, request, asked)
     legs = search.legs(request.filters)
-    falls_back = request.filters.kind is not None and request.kind_fallback is not False
-    wider = search.legs(replace(request.filters, kind=None)) if falls_back else ()
+    found_count = len({key for leg in legs for key in leg.ids})  # of one kind, where it counts: entries
+    wider = search.legs(replace(request.filters, kind=None)) if falls_back(request, found_count) else ()
     ids = {key for leg in (*legs, *wider) for key in leg.ids}
     entries = {key: entry for key in ids if (entry := known.entries.get(EntryId(key))) is not None}
     ranked_turns = {key for key in ids - entries.keys() if search.context.is_live(key)}
@@ -92,6 +92,7 @@ def find_legs(
         cited=links.cited,
         replaced=links.replaced,
         superseded=links.superseded,
+        changed_seq=max((entry.seq for entry in entries.values()), default=0),
         keyword_only=all(vector is None for vector in vectors),
         seq=state.last_seq,
     )

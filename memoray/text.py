@@ -134,7 +134,8 @@ def tokens(text: str) -> list[Token]:
     found: list[Token] = []
     is_first, position = True, 0
     # Matched on a copy of the same length, so that offsets, capitals and marks can be read off the original.
-    for match in _TOKEN.finditer("".join(_shape(char) for char in shown)):
+    shape = shown.lower() if shown.isascii() else "".join(map(_shape, shown))
+    for match in _TOKEN.finditer(shape):
         gap = shown[position : match.start()]
         is_first = is_first or any(char in _SENTENCE_ENDS for char in gap)
         script = str(match.lastgroup)
@@ -219,7 +220,10 @@ def bare_number(number: str) -> str:
 
 def word_set(text: str) -> frozenset[str]:
     """Words of a text for Jaccard and dedupe: unstemmed, numbers included, unspaced runs as pairs."""
-    found = tokens(text)
+    return _words(tokens(text))
+
+
+def _words(found: list[Token]) -> frozenset[str]:
     kept = [token for token in found if token.text not in STOP_WORDS] or found
     words: set[str] = set()
     for token in kept:
@@ -245,9 +249,19 @@ class Guard(msgspec.Struct, frozen=True):
 
 def guard_of(text: str) -> Guard:
     """The numbers of a text, sorted, and how often something is denied."""
+    return _guard(tokens(text))
+
+
+def words_and_guard(text: str) -> tuple[frozenset[str], Guard]:
+    """`word_set` and `guard_of` from one look at a text."""
+    found = tokens(text)
+    return _words(found), _guard(found)
+
+
+def _guard(found: list[Token]) -> Guard:
     numbers: list[str] = []
     negations = 0
-    for token in tokens(text):
+    for token in found:
         if token.script == "number":
             numbers.append(bare_number(token.text))
         elif token.script == "unspaced":

@@ -13,26 +13,25 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from memoray.text import Guard, fold, guard_of, jaccard, word_set
+from memoray.text import Guard, fold, jaccard, words_and_guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from memoray.entries import Entry
     from memoray.requests import Hit
 
 JACCARD_MIN = 0.80
 
 
 class _Print(msgspec.Struct, frozen=True):
-    """What must be equal. `words` is all of a turn's text; an entry's words are compared by likeness."""
+    """What must be equal of two entries before their words are compared."""
 
-    type: str
     kind: str
     event_time: datetime | None
     people: tuple[str, ...]
     place: str
     guard: Guard
-    words: str = ""
 
 
 def without_repeats(hits: Iterable[Hit]) -> Iterator[Hit]:
@@ -41,20 +40,23 @@ def without_repeats(hits: Iterable[Hit]) -> Iterator[Hit]:
     Args:
         hits: best first.
     """
-    kept: dict[_Print, list[frozenset[str]]] = {}
+    entries: dict[_Print, list[frozenset[str]]] = {}
+    turns: set[tuple[str, datetime | None, str]] = set()
     for hit in hits:
-        words = word_set(hit.text)
-        same = kept.setdefault(_print_of(hit), [])
-        is_known = bool(same) if hit.entry is None else any(jaccard(words, other) >= JACCARD_MIN for other in same)
+        if hit.entry is None:
+            said = "" if hit.turn is None else hit.turn.speaker, hit.event_time, fold(hit.text)
+            is_known = said in turns
+            turns.add(said)
+        else:
+            words, guard = words_and_guard(hit.text)
+            same = entries.setdefault(_print_of(hit.entry, guard), [])
+            is_known = any(jaccard(words, other) >= JACCARD_MIN for other in same)
+            if not is_known:
+                same.append(words)
         if not is_known:
-            same.append(words)
             yield hit
 
 
-def _print_of(hit: Hit) -> _Print:
-    entry = hit.entry
-    if entry is None:
-        speaker = "" if hit.turn is None else hit.turn.speaker
-        return _Print(hit.type, "", hit.event_time, (speaker,), "", guard_of(hit.text), fold(hit.text))
+def _print_of(entry: Entry, guard: Guard) -> _Print:
     people = tuple(fold(name) for name in entry.participants)
-    return _Print(hit.type, entry.kind, hit.event_time, people, fold(entry.location), guard_of(hit.text))
+    return _Print(entry.kind, entry.event_time, people, fold(entry.location), guard)

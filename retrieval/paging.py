@@ -69,9 +69,8 @@ def _hash_of_request(request: SearchRequest) -> bytes:
 
 def _hash_of_ranking(found: Found) -> bytes:
     """Hash of all that decides which hits an answer has and where: legs to the last bit, versions, and links."""
-    versions = sorted((key, entry.version) for key, entry in found.entries.items())
     links = sorted(found.cited.items()), sorted(found.replaced.items())
-    return _hash((found.legs, found.fallback_legs, versions, links, found.keyword_only))
+    return _hash((found.legs, found.fallback_legs, links, found.changed_seq, found.keyword_only))
 
 
 def _hash(value: object) -> bytes:

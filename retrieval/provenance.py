@@ -8,16 +8,15 @@ messages out of the answer altogether; the better rank alone finds less.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
+from memoray.requests import LegShare
 from memoray.retrieval.fusion import by_score, fused_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memoray.requests import LegShare
     from memoray.retrieval.fusion import Fused
 
 ECHO_SHARE = 0.25
@@ -45,25 +44,35 @@ def joined(fused: Sequence[Fused], cited: Mapping[str, tuple[str, ...]]) -> list
 
 
 def _lifted(entry: Fused, of_turns: list[LegShare]) -> Fused:
-    own: dict[tuple[int, str], LegShare] = {_signal(part): part for part in entry.shares}
     others: dict[tuple[int, str], LegShare] = {}
     for part in of_turns:
-        signal = _signal(part)
-        if signal not in others or part.share > others[signal].share:
+        signal = part.query, _signal(part.leg)
+        known = others.get(signal)
+        if known is None or part.share > known.share:
             others[signal] = part
     shares: list[LegShare] = []
-    for signal in sorted({*own, *others}):
-        parts = [part for part in (own.get(signal), others.get(signal)) if part is not None]
-        shares.append(max(parts, key=lambda part: part.share))
-        if len(parts) > 1:
-            shares.append(_echo(min(reversed(parts), key=lambda part: part.share)))
-    return fused_of(entry.id, sorted(shares, key=lambda part: (part.leg, part.query)))
+    for part in entry.shares:
+        other = others.pop((part.query, _signal(part.leg)), None)
+        if other is None:
+            shares.append(part)
+        elif other.share > part.share:
+            shares += _echo(part), other
+        else:
+            shares += part, _echo(other)
+    shares += others.values()
+    shares.sort(key=_leg_and_query)
+    return fused_of(entry.id, shares)
 
 
-def _signal(part: LegShare) -> tuple[int, str]:
-    """What a leg goes by, whatever it ranks: the words or the meaning of one query."""
-    return part.query, part.leg.rpartition("_")[2]
+@functools.lru_cache(64)
+def _signal(leg: str) -> str:
+    """What a leg goes by, whatever it ranks: words or meaning."""
+    return leg.rpartition("_")[2]
+
+
+def _leg_and_query(part: LegShare) -> tuple[str, int]:
+    return part.leg, part.query
 
 
 def _echo(part: LegShare) -> LegShare:
-    return replace(part, weight=part.weight * ECHO_SHARE, share=part.share * ECHO_SHARE)
+    return LegShare(part.leg, part.rank, part.raw, part.weight * ECHO_SHARE, part.share * ECHO_SHARE, part.query)

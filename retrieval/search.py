@@ -35,13 +35,14 @@ class Found(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         legs: filtered as asked; one of a kind for each query.
-        fallback_legs: the same without the kind filter; empty unless a kind was asked for with fallback.
+        fallback_legs: the same without the kind filter; empty unless the answer `falls_back` on them.
         entries: every entry that a leg names.
         turns: every turn that a leg names, that one of the entries cites, or that stands beside one in its session.
         neighbours: ids of the turns before and after each turn that a leg names; "" where there is none to be shown.
         cited: by turn, the entries of the legs that stand for it: what they say now was drawn from it.
         replaced: by turn, the entries of the legs that once said what it says, and say something else now.
         superseded: turns of the legs that every entry drawn from them has left behind so.
+        changed_seq: seq of the latest version of any of the entries.
         keyword_only: there was no vector for the query.
         seq: seq of the log that it was read at.
     """
@@ -54,6 +55,7 @@ class Found(msgspec.Struct, frozen=True, omit_defaults=True):
     cited: dict[str, tuple[str, ...]] = {}
     replaced: dict[str, tuple[str, ...]] = {}
     superseded: tuple[str, ...] = ()
+    changed_seq: int = 0
     keyword_only: bool = False
     seq: int = 0
 
@@ -61,6 +63,12 @@ class Found(msgspec.Struct, frozen=True, omit_defaults=True):
 def leg_depth(limit: int) -> int:
     """How many hits each leg brings: more than the answer takes, so that dropped repeats leave it no shorter."""
     return max(LEG_DEPTH_MIN, 4 * limit)
+
+
+def falls_back(request: SearchRequest, entries_count: int) -> bool:
+    """Whether other kinds fill up behind so many entries of the kind that was asked for."""
+    is_wanted = request.filters.kind is not None and request.kind_fallback is not False
+    return is_wanted and entries_count < FALLBACK_UNDER
 
 
 def answer(request: SearchRequest, found: Found) -> SearchAnswer:
@@ -96,8 +104,7 @@ def _ranked(request: SearchRequest, found: Found) -> Iterable[Fused]:
     """Ids by their place in an answer, best first, from all of the legs that count."""
     ranked = _fused(found.legs, request, found)
     kind = request.filters.kind
-    entries_count = sum(1 for item in ranked if item.id in found.entries)
-    if kind is None or request.kind_fallback is False or entries_count >= FALLBACK_UNDER:
+    if not falls_back(request, sum(1 for item in ranked if item.id in found.entries)):
         return _newest_first(ranked, found)
     known = {item.id for item in ranked}
     wider = [item for item in _fused(found.fallback_legs, request, found) if item.id not in known]

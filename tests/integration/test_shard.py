@@ -465,7 +465,7 @@ def test_a_message_that_says_something_else_too_is_not_held_back_for_that(build:
         "The boat is called Gull",
         "The boat is called Gull; Production runs Go 1.23",
     ]
-    found = search(bench, "production runs Go")
+    found = search(bench, "production runs Go", dedupe=False)
     assert found.index("Production runs Go 1.24") < found.index("The boat is called Gull; Production runs Go 1.23")
 
 
