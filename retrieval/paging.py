@@ -20,7 +20,6 @@ from memoray.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from memoray.requests import SearchRequest
-    from memoray.retrieval.search import Found
 
 HASH_BYTES = 12
 
@@ -32,8 +31,13 @@ class _Page(msgspec.Struct, frozen=True, array_like=True):
     start: int
 
 
-def start_of(request: SearchRequest, found: Found) -> int:
+def start_of(request: SearchRequest, ranking: object, seq: int) -> int:
     """How many hits the pages before took; 0 for the first.
+
+    Args:
+        request: with or without a page.
+        ranking: all that decides which hits an answer has and where; anything that msgpack can hold.
+        seq: of the log, at which that was read; for the message only.
 
     Raises:
         InvalidRequestError: the token is none, or of another search, or the ranking is no longer what it was.
@@ -48,29 +52,23 @@ def start_of(request: SearchRequest, found: Found) -> int:
     if page.request != _hash_of_request(request):
         message = "this page is of another search; ask with the user, queries, filters, limit and options of the first"
         raise InvalidRequestError(message)
-    if page.ranking != _hash_of_ranking(found):
+    if page.ranking != _hash(ranking):
         message = (
-            f"what the user's memory finds has changed since this search began at seq {page.seq} (now {found.seq}); "
+            f"what the user's memory finds has changed since this search began at seq {page.seq} (now {seq}); "
             "search again from the first page"
         )
         raise InvalidRequestError(message)
     return max(page.start, 0)
 
 
-def page_of(request: SearchRequest, found: Found, start: int) -> str:
-    """The token of the page that begins behind so many hits."""
-    page = _Page(_hash_of_request(request), _hash_of_ranking(found), found.seq, start)
+def page_of(request: SearchRequest, ranking: object, seq: int, start: int) -> str:
+    """The token of the page that begins behind so many hits; arguments as of `start_of`."""
+    page = _Page(_hash_of_request(request), _hash(ranking), seq, start)
     return base64.urlsafe_b64encode(msgspec.msgpack.encode(page)).decode()
 
 
 def _hash_of_request(request: SearchRequest) -> bytes:
     return _hash(replace(request, page=""))
-
-
-def _hash_of_ranking(found: Found) -> bytes:
-    """Hash of all that decides which hits an answer has and where: legs to the last bit, versions, and links."""
-    links = sorted(found.cited.items()), sorted(found.replaced.items())
-    return _hash((found.legs, found.fallback_legs, links, found.changed_seq, found.keyword_only))
 
 
 def _hash(value: object) -> bytes:

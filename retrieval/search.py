@@ -79,13 +79,21 @@ def answer(request: SearchRequest, found: Found) -> SearchAnswer:
     """
     if not queries_of(request):
         return SearchAnswer(seq=found.seq)
-    start = start_of(request, found)
+    ranking = _ranking_of(found)
+    start = start_of(request, ranking, found.seq)
     window = list(islice(_listed(request, found), start, start + request.limit + 1))
     best = window[: request.limit]
-    next_page = page_of(request, found, start + request.limit) if len(window) > request.limit else ""
+    is_more = len(window) > request.limit
+    next_page = page_of(request, ranking, found.seq, start + request.limit) if is_more else ""
     if request.order_by_event_time:
         best.sort(key=lambda hit: (hit.event_time is None, hit.event_time and hit.event_time.timestamp()))
     return SearchAnswer(tuple(best), found.keyword_only, found.seq, next_page)
+
+
+def _ranking_of(found: Found) -> object:
+    """All that decides which hits an answer has and where: legs to the last bit, versions, and links."""
+    links = sorted(found.cited.items()), sorted(found.replaced.items())
+    return found.legs, found.fallback_legs, links, found.changed_seq, found.keyword_only
 
 
 def _listed(request: SearchRequest, found: Found) -> Iterator[Hit]:

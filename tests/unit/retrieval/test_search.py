@@ -107,15 +107,16 @@ def test_each_leg_is_deeper_than_the_answer() -> None:
 def joined(*, replaced: bool = False, **options: object) -> list[str]:
     """Ids for an entry, the message that it was drawn from, and another message."""
     drawn, said, other = entry("entry", "Lives in Oslo"), turn("said", "I live in Oslo"), turn("other", "Nice weather")
-    links: dict[str, dict[str, tuple[str, ...]]] = {"replaced" if replaced else "cited": {"said": ("entry",)}}
+    links: dict[str, tuple[str, ...]] = {"said": ("entry",)}
     what = Found(
         legs=(leg("turn_vector", said, other), leg("entry_vector", drawn)),
         entries={"entry": drawn},
         turns={"said": said, "other": other},
         superseded=("said",) if replaced else (),
-        **links,
+        cited={} if replaced else links,
+        replaced=links if replaced else {},
     )
-    return ids(replace(ASKED, **options), what)  # type: ignore[arg-type]  # options of a SearchRequest
+    return ids(replace(ASKED, **options), what)
 
 
 def test_a_message_that_a_memory_of_the_answer_stands_for_is_not_listed_again() -> None:
