@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from datetime import UTC, datetime, timedelta
+
+from msgspec.structs import replace
 
 from memoray.actors.calls import Caller
 from memoray.actors.naming import NAMESPACE, retriever_name, shard_name
@@ -10,6 +13,7 @@ from memoray.actors.runtime import join_ray
 from memoray.actors.shard import ShardPlan
 from memoray.actors.wire import decode, encode
 from memoray.engine.memory import Memory
+from memoray.errors import UnavailableError
 from memoray.events import Receipt
 from memoray.keys import UserKey, shard_of
 from memoray.requests import (
@@ -62,14 +66,28 @@ class Client(Memory):
         super().__init__()
         self._timeout = timeout
         self._caller = Caller(namespace)
-        self.plan = decode(self._caller.call(shard_name(0), "describe", (), seconds_max=timeout), ShardPlan)
+        self.plan = decode(self._caller.ask(shard_name(0), "describe", b"", seconds_max=timeout), ShardPlan)
         self._turn = itertools.count()
 
     def _submit(self, request: SubmitRequest) -> Receipt:
-        return decode(self._ask_owner(request.user, "submit", request, request.request_id), Receipt)
+        deadline = self._deadline()
+        asked = replace(request, deadline=deadline)
+        receipt = decode(self._ask_owner(request.user, "submit", asked, request.request_id), Receipt)
+        if receipt.status == "skipped":
+            message = (
+                f"the deadline {deadline} had passed when the shard came to it; nothing was accepted. Try again, with "
+                "a longer timeout; if it stays so, the clocks of this machine and the shard's differ"
+            )
+            raise UnavailableError(message)
+        return receipt
 
     def _apply(self, request: OperationsRequest) -> OperationsAnswer:
-        return decode(self._ask_owner(request.user, "apply", request, request.request_id), OperationsAnswer)
+        asked = replace(request, deadline=self._deadline())
+        return decode(self._ask_owner(request.user, "apply", asked, request.request_id), OperationsAnswer)
+
+    def _deadline(self) -> datetime:
+        """After it a write is not begun; so who asks again later learns whether it was."""
+        return datetime.now(UTC) + timedelta(seconds=self._timeout)
 
     def _read(self, request: ReadRequest) -> ReadAnswer:
         return decode(self._ask_owner(request.user, "read", request), ReadAnswer)
@@ -78,26 +96,25 @@ class Client(Memory):
         return decode(self._ask_owner(request.user, "history", request), HistoryAnswer)
 
     def _search(self, request: SearchRequest) -> SearchAnswer:
-        return decode(self._ask_retriever("search", request), SearchAnswer)
+        return decode(self._ask_retriever("search", request.user, request), SearchAnswer)
 
     def _preload(self, request: PreloadRequest) -> PreloadAnswer:
-        return decode(self._ask_retriever("preload", request), PreloadAnswer)
+        return decode(self._ask_retriever("preload", request.user, request), PreloadAnswer)
 
     def _status(self, request: StatusRequest) -> tuple[ShardStatus, ...]:
         if request.user is not None:
             return (decode(self._ask_owner(request.user, "status", request), ShardStatus),)
-        asked = (encode(request),)
+        asked = encode(request)
         return tuple(
-            decode(self._caller.call(shard_name(shard), "status", asked, seconds_max=self._timeout), ShardStatus)
+            decode(self._caller.ask(shard_name(shard), "status", asked, seconds_max=self._timeout), ShardStatus)
             for shard in range(self.plan.shards_count)
         )
 
     def _ask_owner(self, user: UserKey, method: str, request: object, request_id: str | None = None) -> bytes:
         shard = shard_name(shard_of(user, self.plan.shards_count))
-        arguments = (encode(request),)
-        return self._caller.call(shard, method, arguments, seconds_max=self._timeout, request_id=request_id)
+        return self._caller.ask(shard, method, encode(request), seconds_max=self._timeout, request_id=request_id)
 
-    def _ask_retriever(self, method: str, request: object) -> bytes:
-        number = next(self._turn) % self.plan.retrievers_count
-        arguments = (encode(request),)
-        return self._caller.call(retriever_name(number), method, arguments, seconds_max=self._timeout)
+    def _ask_retriever(self, method: str, user: UserKey, request: object) -> bytes:
+        name = retriever_name(next(self._turn) % self.plan.retrievers_count)
+        shard = shard_of(user, self.plan.shards_count)  # one that does not answer holds up nobody else's search
+        return self._caller.ask(name, method, encode(request), seconds_max=self._timeout, lane=shard)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
+from memoray.actors.handles import Handles, NoActorError
 from memoray.actors.naming import EMBEDDER_NAME
 from memoray.actors.wire import decode, encode
 from memoray.engine.binding import EmbedderCard, build_embedder, build_extractor, card_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
-    from ray.actor import ActorHandle
 
 TEXTS_PER_CALL = 16
 EMBED_SECONDS_MAX = 60.0
@@ -56,24 +55,18 @@ class ExtractionWorker:
 
 
 class _Remote:
-    """A named actor that is looked up when needed, and again after it died."""
+    """A named actor that is asked once, without a resend: what it does can be done later, or by another."""
 
     def __init__(self, name: str, namespace: str) -> None:
         self._name = name
-        self._namespace = namespace
-        self._lock = threading.Lock()
-        self._handle: ActorHandle[Any] | None = None
+        self._handles = Handles(namespace)
 
     def call(self, method: str, argument: object, seconds_max: float) -> bytes:
-        with self._lock:
-            if self._handle is None:
-                self._handle = ray.get_actor(self._name, namespace=self._namespace)
-            handle = self._handle
+        handle = self._handles.get(self._name)
         try:
             return cast("bytes", ray.get(getattr(handle, method).remote(argument), timeout=seconds_max))
         except RayActorError:
-            with self._lock:
-                self._handle = None
+            self._handles.forget(self._name)
             raise
 
 
@@ -104,7 +97,7 @@ class RemoteEmbedder:
         for start in range(0, len(texts), TEXTS_PER_CALL):
             try:
                 parts.append(self._remote.call("embed", list(texts[start : start + TEXTS_PER_CALL]), EMBED_SECONDS_MAX))
-            except (RayError, GetTimeoutError, ValueError) as error:  # ValueError: no actor of this name
+            except (RayError, GetTimeoutError, NoActorError) as error:
                 message = f"the embedder does not answer: {error}"
                 raise EmbedderUnavailableError(message) from error
         return np.frombuffer(b"".join(parts), "<f4").reshape(-1, self.dimension)
@@ -129,7 +122,7 @@ class RemoteExtractor:
                 raise error.cause from None
             message = f"the extractor failed: {error.cause!r}"
             raise ExtractorUnavailableError(message) from error
-        except (RayError, GetTimeoutError, ValueError) as error:  # ValueError: no actor of this name
+        except (RayError, GetTimeoutError, NoActorError) as error:
             message = f"the extractor does not answer: {error}"
             raise ExtractorUnavailableError(message) from error
         return decode(answer, Extraction)

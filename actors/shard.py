@@ -12,25 +12,26 @@ import logging
 import os
 import threading
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import ray
 
+from memoray.actors.batch import answer_each, attempt, await_each
 from memoray.actors.models import RemoteEmbedder, RemoteExtractor
 from memoray.actors.naming import extractor_name
-from memoray.actors.wire import decode, encode, is_json
+from memoray.actors.wire import FindRequest, decode, encode, is_json
 from memoray.config import EngineConfig
 from memoray.engine.binding import EmbedderCard
+from memoray.engine.change import Change
+from memoray.engine.clock import SystemClock
 from memoray.engine.shard import Shard
-from memoray.errors import FencedError, MemorayError, ShardUnavailableError, UnavailableError
+from memoray.errors import FencedError, InvalidRequestError, MemorayError, ShardUnavailableError, UnavailableError
 from memoray.requests import (
     HistoryRequest,
     OperationsRequest,
     ReadRequest,
-    SearchRequest,
     ShardStatus,
     StatusRequest,
     SubmitRequest,
@@ -40,6 +41,11 @@ from memoray.storage.manifest import read_manifest, shard_directory
 from memoray.storage.owner_lock import OwnerLock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from memoray.actors.coalescer import Reply
+    from memoray.events import Receipt
     from memoray.protocols import Extractor
 
 logger = logging.getLogger(__name__)
@@ -47,14 +53,6 @@ logger = logging.getLogger(__name__)
 OPEN_SECONDS_MAX = 60.0
 EXIT_SECONDS = 0.5
 REOPEN_SECONDS = 2.0
-
-
-class SystemClock:
-    """The wall clock."""
-
-    def now(self) -> datetime:
-        """Wall-clock time; aware, UTC."""
-        return datetime.now(UTC)
 
 
 class ShardPlan(msgspec.Struct, frozen=True):
@@ -95,6 +93,17 @@ class ShardActor:
         self._opened = threading.Event()
         self._lock = threading.Lock()
         self._tried_at = 0.0
+        self._writes: dict[str, Callable[[list[bytes]], list[Reply]]] = {
+            "submit": self._submit_many,
+            "apply": self._apply_many,
+        }
+        self._answers: dict[str, Callable[[bytes], bytes]] = {
+            "describe": self.describe,
+            "read": self.read,
+            "history": self.history,
+            "find": self.find,
+            "status": self.status,
+        }
         self._start_opening()
 
     def _start_opening(self) -> None:
@@ -164,7 +173,7 @@ class ShardActor:
             raise self._error
         return self._shard
 
-    def describe(self) -> bytes:
+    def describe(self, _request: bytes = b"") -> bytes:
         """`ShardPlan` of this actor: how many shards and retrievers there are, and where the store is."""
         return encode(self._plan)
 
@@ -184,9 +193,10 @@ class ShardActor:
         """`HistoryRequest` in, `HistoryAnswer` out."""
         return encode(self._owner().history(decode(request, HistoryRequest)), as_json=is_json(request))
 
-    def find(self, request: bytes, query_vector: bytes | None) -> bytes:
-        """`SearchRequest` and the query's vector in, `Found` out: what a retriever makes an answer of."""
-        return encode(self._owner().find(decode(request, SearchRequest), query_vector))
+    def find(self, request: bytes) -> bytes:
+        """`FindRequest` in, `Found` out: what a retriever makes an answer of."""
+        asked = decode(request, FindRequest)
+        return encode(self._owner().find(asked.search, asked.query_vector))
 
     def status(self, request: bytes) -> bytes:
         """`StatusRequest` in, `ShardStatus` out; answers for a shard that could not be opened, too."""
@@ -197,6 +207,35 @@ class ShardActor:
             status = ShardStatus(self._plan.shard, "stopped", error=f"{type(error).__name__}: {error}")
         return encode(status, as_json=is_json(request))
 
+    def many(self, method: str, requests: list[bytes]) -> list[Reply]:
+        """Requests of one of the methods above in, for each its answer, its error, or None: ask again.
+
+        Writes are queued in order, all before any is waited for, so that they share a sync.
+
+        Raises:
+            InvalidRequestError: no such method.
+        """
+        if method in self._writes:
+            replies = attempt(self._writes[method], requests)
+            return [replies] * len(requests) if isinstance(replies, MemorayError) else replies
+        answer = self._answers.get(method)
+        if answer is None:
+            message = f"method {method!r}; there are: {', '.join((*self._writes, *self._answers))}"
+            raise InvalidRequestError(message)
+        return answer_each(answer, requests)
+
+    def _submit_many(self, requests: list[bytes]) -> list[Reply]:
+        owner = self._owner()
+        begun = [attempt(_begin_submit, owner, request) for request in requests]
+        return await_each(begun, [is_json(request) for request in requests])
+
+    def _apply_many(self, requests: list[bytes]) -> list[Reply]:
+        owner = self._owner()
+        checked = [attempt(_check_apply, owner, request) for request in requests]
+        queued = iter(owner.begin_apply([item for item in checked if isinstance(item, Change)]))
+        begun = [next(queued) if isinstance(item, Change) else item for item in checked]
+        return await_each(begun, [is_json(request) for request in requests])
+
     def pid(self) -> int:
         """Process id of the owner."""
         return os.getpid()
@@ -204,3 +243,11 @@ class ShardActor:
     def close(self) -> bool:
         """End running jobs and close the log; what waits goes on at the next start. False if it took too long."""
         return self._shard is None or self._shard.close()
+
+
+def _begin_submit(owner: Shard, request: bytes) -> Future[Receipt]:
+    return owner.begin_submit(decode(request, SubmitRequest))
+
+
+def _check_apply(owner: Shard, request: bytes) -> Change:
+    return owner.check_apply(decode(request, OperationsRequest))

@@ -10,11 +10,19 @@ from typing import TypeVar
 import msgspec
 
 from memoray.errors import InvalidRequestError
+from memoray.requests import SearchRequest
 
 T = TypeVar("T")
 
 _packer = msgspec.msgpack.Encoder()
 _jsoner = msgspec.json.Encoder()
+
+
+class FindRequest(msgspec.Struct, frozen=True):
+    """What a retriever asks the owner of a shard; `query_vector`: little-endian float32, None: keywords only."""
+
+    search: SearchRequest
+    query_vector: bytes | None
 
 
 def is_json(data: bytes) -> bool:
