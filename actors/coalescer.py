@@ -86,6 +86,11 @@ class Coalescer:
         self._aboard: list[_Asked] = []
         self._overdue_at = 0.0
 
+    @property
+    def waiting_count(self) -> int:
+        """Requests that wait for the next call."""
+        return len(self._waiting)
+
     def ask(self, request: bytes, timeout: float) -> bytes:
         """The answer to a request.
 

@@ -82,7 +82,7 @@ class DrawnEmbedder:
     def embed(self, texts: list[str]) -> bytes:
         """As of the embedder actor."""
         made = np.array([np.random.default_rng(zlib.crc32(text.encode())).standard_normal(DIMENSION) for text in texts])
-        return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype("<f4").tobytes()
+        return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), "<f4").tobytes()
 
 
 class Clients:

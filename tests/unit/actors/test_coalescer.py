@@ -76,8 +76,7 @@ class Bench:
 
     def known(self) -> int:
         """How many requests have been taken."""
-        gathered = len(self.coalescer._waiting)  # noqa: SLF001 - there is no other way to see what waits
-        return gathered + sum(len(call.passengers) for call in self.wire.calls)
+        return self.coalescer.waiting_count + sum(len(call.passengers) for call in self.wire.calls)
 
 
 def test_who_is_alone_does_not_wait() -> None:
