@@ -17,7 +17,6 @@ from memoray.engine.ids import request_hash
 from memoray.engine.settled import Settled
 from memoray.engine.submit import Intake, Submission, check_submit, decide_submit, jobs_waiting
 from memoray.errors import BusyError, InvalidRequestError
-from memoray.extraction.checkers import checker_of
 from memoray.validation import as_utc
 
 if TYPE_CHECKING:
@@ -55,18 +54,13 @@ class Reception:
 
         Args:
             config: bounds and defaults.
-            checker: when a delta is extracted, in place of the config's rule.
+            checker: when a delta is extracted; None: always.
             extracts: there is an extractor.
             write: hands a decision of the request with this id to the writer.
             state: the state of the moment.
             runner: runs the jobs.
             clock: that deadlines are looked up on.
-
-        Raises:
-            InvalidRequestError: the config's checker cannot be.
         """
-        if checker is None and config.checker is not None:
-            checker = checker_of(config.checker)
         self._intake = Intake(config, checker, extracts=extracts)
         self._config = config
         self._write = write
@@ -90,6 +84,7 @@ class Reception:
             raise
         place = _Place(self._places)
         answer = Future["Receipt"]()
+        answer.set_running_or_notify_cancel()  # a caller that gives up cancels nothing
         written = self._write(self._decision(submission, place), request.request_id)
         written.add_done_callback(lambda done: self._pass_on(request, done, answer, place))
         return answer

@@ -26,6 +26,7 @@ from memoray.engine.state import ShardState, empty_state
 from memoray.engine.status import status_of
 from memoray.engine.writer import Decide, Fresh, Writer
 from memoray.errors import InvalidRequestError, MemorayError, NotFoundError, OutcomeUnknownError
+from memoray.extraction.checkers import checker_of
 from memoray.keys import shard_of
 from memoray.requests import (
     HistoryAnswer,
@@ -103,6 +104,8 @@ class Shard:
             CorruptionError: the log is damaged.
             StorageUnavailableError: the file system refuses.
         """
+        if checker is None and config.checker is not None:
+            checker = checker_of(config.checker)
         self.number = shard
         self.config = config
         self._manifest = manifest

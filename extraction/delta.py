@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memoray.errors import InvalidRequestError
-from memoray.marks import BLOCK_BEGINS, BLOCK_ENDS
+from memoray.marks import BLOCK_BEGINS, BLOCK_ENDS, PLAYBOOK
 from memoray.validation import check_id, clean_text, is_blank
 
 if TYPE_CHECKING:
@@ -52,7 +52,10 @@ def kept_text(message: Message, position: int) -> tuple[str, str | None]:
 
 
 def without_preloaded(text: str) -> str:
-    """Text without the memory blocks that we injected: an unclosed block reaches to the end."""
+    """Text without the memory blocks that we injected, and our guidance before them.
+
+    An unclosed block reaches to the end. A playbook of the caller's own cannot be told from what was said.
+    """
     if BLOCK_BEGINS not in text:
         return text
     kept: list[str] = []
@@ -63,6 +66,6 @@ def without_preloaded(text: str) -> str:
             is_inside = True
         elif mark == BLOCK_ENDS and is_inside:
             is_inside = False
-        elif not is_inside:
+        elif not is_inside and mark != PLAYBOOK:
             kept.append(line)
     return "\n".join(kept).strip()

@@ -76,7 +76,7 @@ class Check(msgspec.Struct, frozen=True):
 class Checker(Protocol):
     """Decides whether a delta is extracted now. Pure and quick: it runs in the shard's one writer."""
 
-    def __call__(self, check: Check) -> bool:
+    def __call__(self, check: Check, /) -> bool:
         """Yes or no; on no, the messages stay pending and are in the next check."""
         ...
 

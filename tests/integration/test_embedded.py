@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +13,12 @@ from pathlib import Path
 import pytest
 
 import memoray
+from memoray.config import EngineConfig
 from memoray.engine.embedded import EmbeddedMemory
-from memoray.errors import FencedError, InvalidRequestError, OutcomeUnknownError, OwnedElsewhereError
+from memoray.errors import BusyError, FencedError, InvalidRequestError, OutcomeUnknownError, OwnedElsewhereError
+from memoray.protocols import Check, Extraction, ExtractionRequest
 from tests.support.fake_embedder import FakeEmbedder
+from tests.support.shards import ScriptedExtractor
 
 ANA = memoray.UserKey("app", "ana")
 
@@ -61,6 +66,117 @@ def test_another_embedder_or_shard_count_is_refused(tmp_path: Path) -> None:
         open_fake(tmp_path / "store", shards_count=2)
     with pytest.raises(InvalidRequestError, match="would mix vectors"):
         memoray.open(tmp_path / "store", embedder=FakeEmbedder(32, "other"))
+    open_fake(tmp_path / "store").close()
+
+
+class Gated(ScriptedExtractor):
+    """Answers once it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+
+    def extract(self, request: ExtractionRequest) -> Extraction:
+        assert self.go.wait(20)
+        return super().extract(request)
+
+
+def say(text: str) -> list[memoray.Message]:
+    return [memoray.Message("user", text)]
+
+
+def test_after_a_refusal_later_calls_are_refused_until_it_is_repeated(tmp_path: Path) -> None:
+    extractor = Gated()
+    config = EngineConfig(jobs_count_max=1)
+    with open_fake(tmp_path / "store", extractor=extractor, config=config) as memory:
+        memory.submit(ANA, "s1", say("one"))
+        with pytest.raises(BusyError) as refused:
+            memory.submit(ANA, "s1", say("two"))
+        extractor.go.set()
+        memory.wait(ANA)
+        with pytest.raises(BusyError, match="repeat that one first"):
+            memory.submit(ANA, "s1", say("three"), request_id="r3")
+        assert memory.submit(ANA, "s2", say("elsewhere")).status == "accepted"
+        memory.wait(ANA)
+        memory.submit(ANA, "s1", say("two"), request_id=refused.value.request_id)
+        memory.wait(ANA)
+        memory.submit(ANA, "s1", say("three"), request_id="r3")
+        memory.wait(ANA)
+        assert [turn.text for request in extractor.requests for turn in request.turns] == [
+            *("one", "elsewhere", "two", "three")
+        ]
+
+
+def test_a_whole_session_leaves_no_gap_so_it_passes_after_a_refusal(tmp_path: Path) -> None:
+    extractor = Gated()
+    with open_fake(tmp_path / "store", extractor=extractor, config=EngineConfig(jobs_count_max=1)) as memory:
+        memory.submit(ANA, "s1", say("one"))
+        with pytest.raises(BusyError):
+            memory.submit(ANA, "s1", say("two"))
+        extractor.go.set()
+        memory.wait(ANA)
+        assert memory.submit_session(ANA, "s1", say("one") + say("two") + say("three")).known == 1
+        memory.wait(ANA)
+        assert memory.submit(ANA, "s1", say("four")).status == "accepted"
+
+
+def test_a_flood_past_the_bounds_opens_no_gap(tmp_path: Path) -> None:
+    extractor = Gated()
+    config = EngineConfig(jobs_count_max=5, user_jobs_count_max=100)
+    with open_fake(tmp_path / "store", extractor=extractor, config=config) as memory:
+        refused: list[int] = []
+        for number in range(40):
+            try:
+                memory.submit(ANA, "s1", say(f"message {number}"), request_id=str(number))
+            except BusyError:
+                refused.append(number)
+        assert refused == list(range(5, 40))
+        extractor.go.set()
+        memory.wait(ANA)
+        for number in refused:
+            with contextlib.suppress(BusyError):  # whoever comes again before its turn changes nothing
+                memory.submit(ANA, "s1", say("message 39"), request_id="39")
+            memory.submit(ANA, "s1", say(f"message {number}"), request_id=str(number))
+            memory.wait(ANA)
+        offered = [turn.text for request in extractor.requests for turn in request.turns]
+        assert offered == [f"message {number}" for number in range(40)]
+
+
+@pytest.mark.parametrize("as_rule", [True, False])
+def test_a_checker_is_given_as_a_rule_or_as_a_function(tmp_path: Path, as_rule: bool) -> None:
+    def more_than_two(check: Check) -> bool:
+        return len(check.turns) > 2
+
+    checker = memoray.AnyOf((memoray.MessageCount(2),)) if as_rule else more_than_two
+    with open_fake(tmp_path / "store", checker=checker) as memory:
+        first = memory.submit(ANA, "s1", say("I keep my bicycle in the shed.") + say("It is blue."))
+        assert (first.job_id, first.reason) == (None, "the checker said no: the messages stay pending")
+        status = memory.wait(ANA)
+        assert [session.pending for session in status.sessions] == [2]
+        assert memory.search(ANA, "bicycle").hits[0].type == "turn"
+        assert memory.submit(ANA, "s1", say("It has two locks.")).job_id is not None
+        status = memory.wait(ANA)
+        assert [(session.pending, session.extracted) for session in status.sessions] == [(0, 3)]
+        assert status.sessions[0].cursor_time is not None
+        assert status.sessions[0].cursor_seq > 0
+
+
+def test_without_an_extractor_nothing_but_keeping_happens(tmp_path: Path) -> None:
+    with open_fake(tmp_path / "store", extractor="none") as memory:
+        receipt = memory.submit(ANA, "s1", say("I keep my bicycle in the shed."))
+        assert (receipt.status, receipt.job_id, receipt.reason) == ("accepted", None, "no extractor is configured")
+        assert memory.wait(ANA).jobs_count == 0
+        assert [hit.text for hit in memory.search(ANA, "bicycle").hits] == ["I keep my bicycle in the shed."]
+    with open_fake(tmp_path / "store") as memory:
+        memory.submit(ANA, "s1", say("I also have a boat."))
+        assert memory.wait(ANA).sessions[0].extracted == 2
+
+
+def test_a_checker_that_cannot_be_is_refused_at_the_opening(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequestError, match="more than -1 messages"):
+        open_fake(tmp_path / "store", checker=memoray.MessageCount(-1))
+    with pytest.raises(InvalidRequestError, match="more than -1 messages"):
+        open_fake(tmp_path / "store", config=EngineConfig(checker=memoray.MessageCount(-1)))
     open_fake(tmp_path / "store").close()
 
 

@@ -7,53 +7,14 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from memoray.config import EngineConfig
-from memoray.engine.decide import Stamp
-from memoray.engine.fold import fold
-from memoray.engine.state import ShardState, empty_state
-from memoray.engine.submit import Intake, check_submit, decide_submit
+from memoray.entries import Entry, EntryId
 from memoray.errors import BusyError, InvalidRequestError
-from memoray.events import Batch, DeltaAccepted, Receipt
+from memoray.events import DeltaAccepted
 from memoray.keys import UserKey
+from memoray.marks import BLOCK_BEGINS, PLAYBOOK
 from memoray.messages import Message
-from memoray.requests import SubmitRequest
-
-ANA = UserKey("app", "ana")
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-class Desk:
-    """Decides and folds, as the writer does."""
-
-    def __init__(self, config: EngineConfig | None = None, **rules: object) -> None:
-        self.intake = Intake(config or EngineConfig(), **rules)  # type: ignore[arg-type]  # the rules of an Intake
-        self.state: ShardState = empty_state("log", requests_count_max=1000, requests_age_seconds_max=3600)
-        self.number = 0
-
-    def submit(
-        self,
-        *messages: Message,
-        session: str = "s1",
-        request_id: str | None = None,
-        whole: bool = False,
-        deadline: datetime | None = None,
-        user: UserKey = ANA,
-    ) -> Receipt:
-        self.number += 1
-        request = SubmitRequest(user, session, messages, request_id or f"r{self.number}", whole, deadline)
-        stamp = Stamp(self.state.last_seq + 1, NOON + timedelta(seconds=self.number))
-        events, receipt = decide_submit(self.state, check_submit(request), stamp, self.intake)
-        if events:
-            self.state = fold(self.state, Batch(1, stamp.seq, stamp.recorded_at, tuple(events)))
-        return receipt
-
-    def texts(self, session: str = "s1") -> list[str]:
-        user = self.state.user(ANA)
-        kept = user.sessions[session]
-        return [user.turns[kept.turn_ids[position]].text for position in range(kept.length)]
-
-
-def user(text: str, **fields: object) -> Message:
-    return Message("user", text, **fields)  # type: ignore[arg-type]  # the fields of a Message
+from memoray.retrieval.preload import place, render
+from tests.support.desk import ANA, NOON, Desk, user
 
 
 def test_user_and_assistant_text_is_kept_and_the_rest_counted() -> None:
@@ -78,6 +39,16 @@ def test_our_own_injected_block_is_not_taken_for_something_said() -> None:
     receipt = desk.submit(user(block), user(f"{block}\n\nI moved to Lyon."))
     assert desk.texts() == ["I moved to Lyon."]
     assert receipt.left_out == {"preloaded memories": 1}
+
+
+def test_the_prompt_as_preload_placed_it_gives_back_what_the_user_said() -> None:
+    rendered = render([Entry(EntryId("m1"), "likes tea", NOON, NOON, 1)])
+    prompt = place([{"role": "user", "content": "I moved to Lyon.\nIt rains."}], rendered, "user")
+    desk = Desk()
+    receipt = desk.submit(user(str(prompt[0]["content"])), user(rendered), user(f"{BLOCK_BEGINS}\nnever closed"))
+    assert desk.texts() == ["I moved to Lyon.\nIt rains."]
+    assert receipt.left_out == {"preloaded memories": 2}
+    assert desk.submit(user(PLAYBOOK)).status == "accepted", "without a block it was said by somebody"
 
 
 def test_a_repeat_with_the_same_request_id_gets_the_first_receipt() -> None:
@@ -124,22 +95,6 @@ def test_the_same_id_in_another_session_or_of_another_user_is_another_message() 
     second = desk.submit(user("one", id="a"), session="s2")
     third = desk.submit(user("one", id="a"), user=UserKey("app", "ben"))
     assert len({*first.turn_ids, *second.turn_ids, *third.turn_ids}) == 3
-
-
-def test_a_whole_transcript_adds_what_is_beyond_the_known_beginning() -> None:
-    desk = Desk()
-    desk.submit(user("one"), Message("assistant", "two"))
-    receipt = desk.submit(user("one"), Message("assistant", "two"), user("one"), whole=True)
-    assert (receipt.known, desk.texts()) == (2, ["one", "two", "one"])
-    assert desk.submit(user("one"), whole=True).status == "nothing_new"
-
-
-def test_a_transcript_that_diverges_is_refused_with_the_position() -> None:
-    desk = Desk()
-    desk.submit(user("one"), user("two"))
-    with pytest.raises(InvalidRequestError, match="at kept message 1: known user 'two', given user 'three'"):
-        desk.submit(user("one"), user("three"), whole=True)
-    assert desk.texts() == ["one", "two"]
 
 
 def test_a_passed_deadline_accepts_nothing() -> None:

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from memoray.entries import Entry, Precision
 from memoray.errors import InvalidRequestError, ShardUnavailableError
-from memoray.marks import BLOCK_BEGINS, BLOCK_ENDS
-from memoray.retrieval.preload import PLAYBOOK, place, preload, render
+from memoray.marks import BLOCK_BEGINS, BLOCK_ENDS, PLAYBOOK
+from memoray.retrieval.preload import place, preload, render
 from tests.unit.retrieval.hits import NOON, entry
 
 
