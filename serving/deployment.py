@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memoray.config import EngineConfig
 from memoray.errors import InvalidRequestError, ShardUnavailableError, UnavailableError
 from memoray.keys import UserKey
+from memoray.serving.checker_rules import parse_rule, shown_rule
 from memoray.serving.options import Address, AsJson, Namespace, Store, connected
 from memoray.serving.output import console, print_json, shown_time, status_table
 from memoray.serving.ray_head import head_file, head_runs, start_head, stop_head
@@ -29,6 +31,17 @@ def up(
     shards: Annotated[int, typer.Option(help="Number of shards; fixed when the store is created.")] = 1,
     retrievers: Annotated[int, typer.Option(help="Number of retrieval actors.")] = 1,
     extractor: Annotated[str, typer.Option(help="offline, or none to keep messages only.")] = "offline",
+    extract_when: Annotated[
+        str | None,
+        typer.Option(
+            help="When messages are extracted, such as 'messages > 4 and seconds > 600 or seconds > 86400': counted in "
+            "what is pending of the session, and from its last extraction. Default: always.",
+            show_default=False,
+        ),
+    ] = None,
+    skip_polluted: Annotated[
+        bool, typer.Option("--skip-polluted", help="Extract nothing of sessions that were submitted as polluted.")
+    ] = False,
     address: Address = None,
     namespace: Namespace = "memoray",
     *,
@@ -47,6 +60,9 @@ def up(
         retrievers_count=retrievers,
         extractor=extractor,
         namespace=namespace,
+        engine=EngineConfig(
+            checker=None if extract_when is None else parse_rule(extract_when), skips_polluted=skip_polluted
+        ),
     )
     cluster = Cluster(config)
     with _working("Looking for Ray …", as_json=as_json) as say:
@@ -120,6 +136,7 @@ def status(
     for item in statuses:
         for session in item.sessions:
             said = f"session {session.session_id}: {session.extracted} of {session.length} turns extracted"
+            said += f", {session.pending} pending" * bool(session.pending) + ", polluted" * session.is_polluted
             console.print(said, markup=False)
         for job in item.jobs:
             retry = f", again at {shown_time(job.retry_at)}" if job.retry_at else ""
@@ -143,6 +160,8 @@ def _check_running(config: ClusterConfig) -> None:
         ("store", plan.store, config.store),
         ("shards", plan.shards_count, config.shards_count),
         ("retrievers", plan.retrievers_count, config.retrievers_count),
+        ("extract-when", shown_rule(plan.config.checker), shown_rule(config.engine.checker)),
+        ("skip-polluted", plan.config.skips_polluted, config.engine.skips_polluted),
         ("extraction", "on" if plan.extractors_count else "off", "on" if extracts else "off"),
     )
     differing = [f"{name} {runs}, not {asked}" for name, runs, asked in pairs if runs != asked]

@@ -45,6 +45,9 @@ def submit(
     whole: Annotated[
         bool, typer.Option("--whole", help="Each session is its whole transcript: keep what is new.")
     ] = False,
+    polluted: Annotated[
+        bool, typer.Option("--polluted", help="The sessions hold outside content; see `up --skip-polluted`.")
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is extracted.")] = True,
     address: Address = None,
     namespace: Namespace = "memoray",
@@ -64,7 +67,7 @@ def submit(
         console=errors,
         disable=as_json,
     ) as progress:
-        receipts = _submit_all(client, key, sessions, progress, whole=whole)
+        receipts = _submit_all(client, key, sessions, progress, whole=whole, is_polluted=polluted)
         if wait:
             _await_extraction(client, key, progress)
     state = client.status(key)[0]
@@ -92,6 +95,9 @@ def submit(
     )
     for reason, count in left_out.items():
         console.print(f"  left out: {count} ({reason})")
+    for reason in sorted({receipt.reason for receipt in receipts if receipt.reason}):
+        count = sum(len(receipt.turn_ids) for receipt in receipts if receipt.reason == reason)
+        console.print(f"  kept, not extracted: {count} ({reason})")
     if counts["turns_known"] and not state.turns_count:
         console.print("  They were cleared since; a message that was cleared does not come back.")
     waiting = f" {state.jobs_count} jobs wait; `memoray status` says how they are." if state.jobs_count else ""
@@ -99,16 +105,18 @@ def submit(
 
 
 def _submit_all(
-    client: Memory, user: UserKey, sessions: list[Session], progress: Progress, *, whole: bool
+    client: Memory, user: UserKey, sessions: list[Session], progress: Progress, *, whole: bool, is_polluted: bool
 ) -> list[Receipt]:
     task = progress.add_task("Submitting", total=len(sessions))
     receipts: list[Receipt] = []
     for session in sessions:
         # Made of the contents, so that running the command again is a repeat and not a second submit.
-        contents = msgspec.json.encode((session.session_id, session.messages))
+        contents = msgspec.json.encode((session.session_id, session.messages, *([True] if is_polluted else [])))
         request_id = "cli-" + hashlib.blake2b(contents, digest_size=16).hexdigest()
         submit_one = client.submit_session if whole else client.submit
-        receipts.append(submit_one(user, session.session_id, session.messages, request_id=request_id))
+        receipts.append(
+            submit_one(user, session.session_id, session.messages, request_id=request_id, is_polluted=is_polluted)
+        )
         progress.advance(task)
     return receipts
 

@@ -252,3 +252,26 @@ def test_a_store_that_a_deployment_has_is_refused(ray_session: str, tmp_path: Pa
         assert "cli-owned" in said
     finally:
         cluster.stop()
+
+
+def test_up_names_the_rule_that_differs_and_a_rule_that_is_none(deployment: str) -> None:
+    code, error = refused("up", "--store", deployment, "--extract-when", "messages > 4", who=["--namespace", NAMESPACE])
+    assert (code, "extract-when always, not messages > 4" in error) == (2, True)
+    code, error = refused("up", "--store", deployment, "--skip-polluted", who=["--namespace", NAMESPACE])
+    assert (code, "skip-polluted False, not True" in error) == (2, True)
+    code, error = refused("up", "--store", deployment, "--extract-when", "sometimes", who=["--namespace", NAMESPACE])
+    assert (code, "'sometimes' in 'sometimes' is no condition" in error) == (2, True)
+
+
+def test_a_session_can_be_submitted_as_polluted(tmp_path: Path) -> None:
+    file = transcript(tmp_path)
+    run("submit", str(file), "--polluted", who=["--app", "cli", "--user", "polly", "--namespace", NAMESPACE])
+    shown = run("status", who=["--app", "cli", "--user", "polly", "--namespace", NAMESPACE])
+    assert "turns extracted, polluted" in shown
+
+
+def test_what_is_kept_and_not_extracted_is_said(tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    with memoray.open(store, extractor="none") as memory:
+        memory.submit(memoray.UserKey("cli", "nan"), "s", [memoray.Message("user", "Kept only.")])
+    assert "0 of 1 turns extracted, 1 pending" in run("status", "--store", store, who=["--app", "cli", "--user", "nan"])

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memoray.config import EngineConfig
 from memoray.engine.shard import Shard
 from memoray.entries import EntryId, Kind
-from memoray.errors import InvalidRequestError, NotFoundError
+from memoray.errors import ExtractorUnavailableError, InvalidRequestError, NotFoundError
+from memoray.events import OperationDecided
+from memoray.extraction.offline import OfflineExtractor
 from memoray.keys import UserKey
 from memoray.messages import Message
-from memoray.operations import Add, Clear, Delete, Update
+from memoray.operations import Add, Clear, Delete, Operation, Update
+from memoray.protocols import ExtractionRequest
 from memoray.requests import (
     Filters,
     HistoryRequest,
@@ -23,8 +30,9 @@ from memoray.requests import (
     StatusRequest,
     SubmitRequest,
 )
+from memoray.retrieval.preload import place, render
 from memoray.retrieval.search import answer
-from tests.support.shards import ANA, BEN, START, ManualClock, ScriptedExtractor, ShardBench
+from tests.support.shards import ANA, BEN, START, ManualClock, ScriptedExtractor, ShardBench, each_turn
 
 
 @pytest.fixture
@@ -39,6 +47,68 @@ def texts(bench: ShardBench, query: str, user: UserKey = ANA, **options: object)
     request = SearchRequest(user, query, **options)  # type: ignore[arg-type]  # options of a SearchRequest
     vector = bench.embedder.embed([query])[0].astype("<f4").tobytes()
     return [hit.text for hit in answer(request, bench.shard.find(request, vector)).hits]
+
+
+def test_f01_the_same_fact_twice_at_once_is_one_memory(bench: ShardBench) -> None:
+    text = "My desk is on floor 4."
+    with ThreadPoolExecutor(3) as callers:
+        receipts = [
+            callers.submit(bench.submit, text, session=session, request_id=request_id)
+            for session, request_id in (("s1", "r1"), ("s2", "r2"), ("s1", "r1"))  # the last one after a time-out
+        ]
+    bench.settle()
+    assert bench.texts() == [text]
+    assert receipts[2].result() == receipts[0].result()
+    decided = [
+        event.outcome for batch in bench.batches() for event in batch.events if isinstance(event, OperationDecided)
+    ]
+    assert [outcome.status for outcome in decided] == ["applied", "duplicate"]
+    assert len(next(iter(bench.shard.state().user(ANA).entries.values())).sources) == 2
+
+
+def test_f03_only_what_the_user_said_is_remembered_however_often_it_is_recalled() -> None:
+    bench = ShardBench(extractor=OfflineExtractor())
+    for number in range(10):
+        entries = bench.shard.read(ReadRequest(ANA)).entries
+        said = [{"role": "user", "content": "I moved to the Lyon office."}]
+        prompt = place(said, render(entries) if entries else "", "user")
+        messages = (
+            Message("system", "You are John Doe's assistant. The user is called John Doe."),
+            Message("user", str(prompt[0]["content"]), id=f"m{number}"),
+            Message("assistant", "", tool_calls=("search",)),
+            Message("tool", "The user lives in Berlin. " * 500, tool_call_id="c1"),
+            Message("user", "ok thanks", id=f"t{number}"),
+        )
+        receipt = bench.shard.submit(SubmitRequest(ANA, "s", messages, bench.new_id()))
+        assert receipt.left_out == {"system": 1, "tool call": 1, "tool result": 1}
+        bench.settle()
+    assert len(bench.texts()) == 1
+    assert "Lyon office" in bench.texts()[0]
+    assert set(turn.text for turn in bench.shard.state().user(ANA).turns.values()) == {
+        *("I moved to the Lyon office.", "ok thanks")
+    }
+    bench.check()
+    bench.shard.close(10.0)
+
+
+def test_f09_renderings_of_one_instant_are_one_time_and_bounds_are_start_inclusive(bench: ShardBench) -> None:
+    renderings = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00+00:00", "2026-01-01T05:00:00.000000+05:00")
+    for number, written in enumerate(renderings):
+        moment = datetime.fromisoformat(written)
+        bench.apply(Add(f"boat {number} rendering", kind=Kind.EPISODE, event_time=moment))
+        said = (Message("user", f"boat {number} said", timestamp=moment),)
+        bench.shard.submit(SubmitRequest(ANA, "s", said, bench.new_id()))
+    bench.settle()
+    instant = datetime(2026, 1, 1, tzinfo=UTC)
+    state = bench.shard.state().user(ANA)
+    assert {turn.timestamp for turn in state.turns.values()} == {instant}
+    day = timedelta(days=1)
+    for after, before, count in ((instant, instant + day, 3), (instant - day, instant, 0), (instant + day, None, 0)):
+        bounds = Filters(event_after=after, event_before=before, dated_only=True)
+        found = texts(bench, "boat rendering", limit=20, filters=bounds, turns=False, dedupe=False)
+        assert len([text for text in found if text.endswith("rendering")]) == count
+    again = (Message("user", "boat 0 said", timestamp=datetime.fromisoformat(renderings[2])),)
+    assert bench.shard.submit(SubmitRequest(ANA, "s", again, bench.new_id())).status == "nothing_new"
 
 
 def test_f10_three_messages_in_the_same_tick_and_an_older_one_are_each_offered_once(bench: ShardBench) -> None:
@@ -101,6 +171,30 @@ def test_f12_f13_text_of_any_script_is_found_by_its_words(bench: ShardBench, sto
     assert found == [stored]
 
 
+def test_f14_nul_gets_the_same_answer_on_both_paths_and_is_refused_in_ids(bench: ShardBench) -> None:
+    bench.submit("hello \0 world")
+    bench.settle()
+    bench.apply(Add("good \0day", topics=("a\0b",), participants=("A\0na",), location="Os\0lo"))
+    assert bench.texts() == ["good day", "hello  world"]
+    entry = next(entry for entry in bench.shard.state().user(ANA).entries.values() if entry.text == "good day")
+    assert (entry.topics, entry.participants, entry.location) == (("ab",), ("Ana",), "Oslo")
+    for ask in (
+        lambda: bench.submit("x", user=UserKey("app", "a\0")),
+        lambda: bench.apply(Add("x"), user=UserKey("a\0", "u")),
+    ):
+        with pytest.raises(InvalidRequestError, match="contains NUL"):
+            ask()
+    assert texts(bench, "hello world", turns=False)[0] == "hello  world"
+
+
+@pytest.mark.parametrize("content", ["", "   ", "\u200b", "\0\n\t"])
+def test_f15_blank_content_is_kept_nowhere(bench: ShardBench, content: str) -> None:
+    receipt = bench.submit(content)
+    assert (receipt.status, receipt.left_out, receipt.job_id) == ("nothing_new", {"blank": 1}, None)
+    assert bench.apply(Add(content)).outcomes[0].status == "refused"
+    assert not bench.shard.state().user(ANA).turns
+
+
 @pytest.mark.parametrize("query", ["", "   ", "\u200b", "\u200e \u2060"])
 def test_f15_a_blank_query_finds_nothing_rather_than_everything(bench: ShardBench, query: str) -> None:
     bench.apply(Add("one"), Add("another"))
@@ -132,6 +226,70 @@ def test_f18_every_id_round_trips(bench: ShardBench, user_id: str) -> None:
     assert bench.apply(Delete(EntryId(key or "")), user=user).outcomes[0].status == "applied"
     assert texts(bench, "alone", user) == []
     assert texts(bench, "alone", BEN) == ["theirs alone"]
+
+
+def test_f23_what_was_accepted_has_a_state_until_it_is_applied_and_later_deltas_do_not_overtake_it() -> None:
+    def propose(request: ExtractionRequest) -> list[Operation]:
+        if is_down.is_set() and any(turn.text == "birch" for turn in request.turns):
+            raise ExtractorUnavailableError("the model is down")
+        return each_turn(request)
+
+    is_down = threading.Event()
+    is_down.set()
+    extractor = ScriptedExtractor(propose)
+    config = EngineConfig(backoff_seconds=30.0, backoff_seconds_max=60.0)
+    bench = ShardBench(extractor=extractor, config=config)
+    receipts = [bench.submit(text) for text in ("maple", "birch", "cedar")]
+    deadline = time.monotonic() + 20
+    while not any(job.state == "retrying" for job in bench.shard.status(StatusRequest(ANA)).jobs):
+        assert time.monotonic() < deadline, "the second delta has no state that says what is wrong"
+        time.sleep(0.005)
+    jobs = bench.shard.status(StatusRequest(ANA)).jobs
+    assert [(job.job_id, job.state, job.attempts) for job in jobs] == [
+        (receipts[1].job_id, "retrying", 1),
+        (receipts[2].job_id, "waiting", 0),
+    ]
+    assert "the model is down" in jobs[0].error
+    assert jobs[0].retry_at is not None
+    is_down.clear()
+    bench.config = EngineConfig(backoff_seconds=0.01)
+    assert isinstance(bench.clock, ManualClock)
+    bench.clock.time += timedelta(hours=1)
+    bench.reopen()
+    bench.settle()
+    assert [request.turns[0].text for request in extractor.requests[-2:]] == ["birch", "cedar"]
+    assert bench.texts() == ["birch", "cedar", "maple"]
+    bench.check()
+    bench.shard.close(10.0)
+
+
+@pytest.mark.parametrize("change", ["delete", "clear", "update"])
+def test_f30_what_changes_while_the_extractor_thinks_is_not_written_over(change: str) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def propose(request: ExtractionRequest) -> list[Operation]:
+        asked.set()
+        assert go.wait(20)
+        return [Update(key, text="works in Lyon") for key in [entry.id for entry in request.known]]
+
+    bench = ShardBench()
+    key = EntryId(bench.apply(Add("works in Paris")).outcomes[0].entry_id or "")
+    bench.extractor = ScriptedExtractor(propose)
+    bench.reopen()
+    bench.submit("She works in Lyon now")
+    assert asked.wait(20)
+    changes: dict[str, Operation] = {
+        "delete": Delete(key),
+        "clear": Clear(),
+        "update": Update(key, text="works in Oslo, with a view of the fjord"),
+    }
+    bench.apply(changes[change])
+    go.set()
+    bench.settle()
+    expected = {"delete": [], "clear": [], "update": ["works in Lyon", "works in Oslo, with a view of the fjord"]}
+    assert bench.texts() == expected[change]
+    bench.check()
+    bench.shard.close(10.0)
 
 
 PAIRS = [
