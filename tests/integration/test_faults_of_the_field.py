@@ -59,10 +59,9 @@ def test_f01_the_same_fact_twice_at_once_is_one_memory(bench: ShardBench) -> Non
     bench.settle()
     assert bench.texts() == [text]
     assert receipts[2].result() == receipts[0].result()
-    decided = [
-        event.outcome for batch in bench.batches() for event in batch.events if isinstance(event, OperationDecided)
-    ]
-    assert [outcome.status for outcome in decided] == ["applied", "duplicate"]
+    events = [event for batch in bench.batches() for event in batch.events]
+    statuses = [event.outcome.status for event in events if isinstance(event, OperationDecided)]
+    assert statuses == ["applied", "duplicate"]
     assert len(next(iter(bench.shard.state().user(ANA).entries.values())).sources) == 2
 
 
@@ -84,7 +83,7 @@ def test_f03_only_what_the_user_said_is_remembered_however_often_it_is_recalled(
         bench.settle()
     assert len(bench.texts()) == 1
     assert "Lyon office" in bench.texts()[0]
-    assert set(turn.text for turn in bench.shard.state().user(ANA).turns.values()) == {
+    assert {turn.text for turn in bench.shard.state().user(ANA).turns.values()} == {
         *("I moved to the Lyon office.", "ok thanks")
     }
     bench.check()
@@ -178,12 +177,10 @@ def test_f14_nul_gets_the_same_answer_on_both_paths_and_is_refused_in_ids(bench:
     assert bench.texts() == ["good day", "hello  world"]
     entry = next(entry for entry in bench.shard.state().user(ANA).entries.values() if entry.text == "good day")
     assert (entry.topics, entry.participants, entry.location) == (("ab",), ("Ana",), "Oslo")
-    for ask in (
-        lambda: bench.submit("x", user=UserKey("app", "a\0")),
-        lambda: bench.apply(Add("x"), user=UserKey("a\0", "u")),
-    ):
-        with pytest.raises(InvalidRequestError, match="contains NUL"):
-            ask()
+    with pytest.raises(InvalidRequestError, match="contains NUL"):
+        bench.submit("x", user=UserKey("app", "a\0"))
+    with pytest.raises(InvalidRequestError, match="contains NUL"):
+        bench.apply(Add("x"), user=UserKey("a\0", "u"))
     assert texts(bench, "hello world", turns=False)[0] == "hello  world"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
 import ray
@@ -37,8 +38,8 @@ def client(ray_session: object, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def test_the_rule_and_the_guard_hold_in_the_shards_process(client: Client) -> None:
-    def say(text: str, **options: bool) -> str:
-        return client.submit(ANA, "s1", [Message("user", text)], **options).reason
+    def say(text: str, *, is_polluted: bool = False) -> str:
+        return client.submit(ANA, "s1", [Message("user", text)], is_polluted=is_polluted).reason
 
     assert say("I keep my bicycle in the shed.") == ""  # never extracted: the interval says yes
     client.wait(ANA)
@@ -54,7 +55,7 @@ def test_the_rule_and_the_guard_hold_in_the_shards_process(client: Client) -> No
 
 def test_calls_that_ray_runs_in_any_order_take_effect_in_the_callers(client: Client) -> None:
     assert client.plan.config.checker is not None
-    shard = ray.get_actor(shard_name(0), namespace=NAMESPACE)
+    shard: Any = ray.get_actor(shard_name(0), namespace=NAMESPACE)
     count = 20
     requests = [
         {
@@ -70,13 +71,13 @@ def test_calls_that_ray_runs_in_any_order_take_effect_in_the_callers(client: Cli
     deadline = time.monotonic() + 60
     while waiting:
         assert time.monotonic() < deadline, f"{len(waiting)} requests are still refused"
-        replies = {
+        replies: dict[int, Any] = {
             number: shard.submit.remote(json.dumps(requests[number]).encode())
             for number in sorted(waiting, reverse=True)  # the last one first
         }
         for number, reply in replies.items():
             try:
-                seqs[number] = json.loads(ray.get(reply, timeout=30))["seq"]
+                seqs[number] = json.loads(cast("bytes", ray.get(reply, timeout=30)))["seq"]
             except BusyError:
                 refusals += 1
             else:

@@ -12,6 +12,7 @@ from memoray.engine.submit import Intake, check_submit, decide_submit
 from memoray.events import AnyEvent, Batch, Receipt
 from memoray.keys import UserKey
 from memoray.messages import Message
+from memoray.protocols import Checker
 from memoray.requests import SubmitRequest
 
 ANA = UserKey("app", "ana")
@@ -21,8 +22,10 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 class Desk:
     """Decides and folds, as the writer does."""
 
-    def __init__(self, config: EngineConfig | None = None, **rules: object) -> None:
-        self.intake = Intake(config or EngineConfig(), **rules)  # type: ignore[arg-type]  # the rules of an Intake
+    def __init__(
+        self, config: EngineConfig | None = None, *, checker: Checker | None = None, extracts: bool = True
+    ) -> None:
+        self.intake = Intake(config or EngineConfig(), checker, extracts=extracts)
         self.state: ShardState = empty_state("log", requests_count_max=1000, requests_age_seconds_max=3600)
         self.number = 0
         self.settled: set[bytes] = set()

@@ -66,7 +66,10 @@ def test_an_interval_counts_from_the_last_extraction_by_recorded_time() -> None:
 
 
 def test_a_checker_that_raises_accepts_nothing() -> None:
-    desk = Desk(checker=lambda check: check.turns[0].no_such_thing)
+    def broken(check: Check) -> bool:
+        raise KeyError(check.session_id)
+
+    desk = Desk(checker=broken)
     with pytest.raises(CheckerFailedError, match="nothing was accepted"):
         desk.submit(user("one"))
     assert desk.state.last_seq == 0
@@ -82,8 +85,12 @@ def test_pending_messages_get_their_job_when_nothing_new_comes_but_the_checker_s
     assert desk.submit(user("one", id="a")).job_id is None, "it is in a job now, so nobody is asked"
 
 
+def never_asked(check: Check) -> bool:
+    raise AssertionError(check)
+
+
 def test_without_an_extractor_messages_are_kept_and_no_job_is_made() -> None:
-    desk = Desk(extracts=False, checker=lambda _: 1 / 0)
+    desk = Desk(extracts=False, checker=never_asked)
     receipt = desk.submit(user("one"))
     assert (receipt.status, receipt.job_id, receipt.reason) == ("accepted", None, NO_EXTRACTOR)
     assert (desk.texts(), desk.state.jobs_count) == (["one"], 0)

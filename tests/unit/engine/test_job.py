@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memoray.config import EngineConfig
 from memoray.engine.decide import Stamp
+from memoray.engine.draft import Draft
 from memoray.engine.job import JobVectors, decide_job
 from memoray.events import CursorAdvanced, JobFailed, OperationDecided, OperationsProposed
+from memoray.extraction.reconcile import Candidate
 from memoray.operations import Add, OutcomeStatus
 from tests.support.desk import ANA, Desk, user
+
+
+def find_none(draft: Draft, add: Add, vector: bytes | None) -> Sequence[Candidate]:
+    assert draft.user == ANA
+    assert (add.text, vector) == ("one and two", None)
+    return ()
 
 
 def test_what_a_parked_job_proposed_gets_its_outcome_when_its_messages_are_taken_along() -> None:
@@ -23,11 +33,9 @@ def test_what_a_parked_job_proposed_gets_its_outcome_when_its_messages_are_taken
     desk.take(OperationsProposed(ANA, job.id, (Add("one and two"),), "model"))
     stamp = Stamp(desk.state.last_seq + 1, desk.now)
     vectors = JobVectors((None,))
-    events = decide_job(desk.state, ANA, job.id, vectors, stamp, EngineConfig(), lambda *_: (), {})
-    decided = [
-        (event.job_id, event.index, event.outcome.status) for event in events if isinstance(event, OperationDecided)
-    ]
-    assert decided == [
+    events = decide_job(desk.state, ANA, job.id, vectors, stamp, EngineConfig(), find_none, {})
+    decided = [event for event in events if isinstance(event, OperationDecided)]
+    assert [(event.job_id, event.index, event.outcome.status) for event in decided] == [
         (job.id, 0, OutcomeStatus.APPLIED),
         (parked.id, 0, OutcomeStatus.FAILED),
         (parked.id, 1, OutcomeStatus.FAILED),
@@ -36,5 +44,4 @@ def test_what_a_parked_job_proposed_gets_its_outcome_when_its_messages_are_taken
     assert isinstance(last, CursorAdvanced)
     desk.take(*events)
     assert [left.id for left in desk.state.user(ANA).jobs] == [other.id]
-    reasons = [event.outcome.reason for event in events if isinstance(event, OperationDecided)]
-    assert reasons[1] == f"its messages were extracted again by job {job.id}: the disk was full"
+    assert decided[1].outcome.reason == f"its messages were extracted again by job {job.id}: the disk was full"
