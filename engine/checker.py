@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from rpds import HashTrieMap
 
 from memoray.engine.fold import fold
+from memoray.engine.layered import Layered
 from memoray.engine.projections import entries_of, turns_of
-from memoray.engine.state import empty_state
+from memoray.engine.state import SessionState, UserState, Window, empty_state
 from memoray.events import DeltaAccepted, EntryAdded, OperationDecided, OperationsProposed, RequestAnswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from msgspec import Struct
+
     from memoray.engine.projections import Projections
-    from memoray.engine.state import ShardState, UserState
+    from memoray.engine.state import ShardState
     from memoray.events import Batch
     from memoray.keys import UserKey
 
@@ -58,9 +63,29 @@ def _replay(batches: Sequence[Batch], state: ShardState) -> Iterator[str]:
         again = fold(again, batch)
     if again.last_seq != state.last_seq:
         yield f"the log ends at seq {again.last_seq}, the live state at {state.last_seq}"
-    elif again != state:
-        differing = [user for user in again.users if again.users[user] != state.users.get(user)]
-        yield f"folding the log again gives another state; users that differ: {differing[:3]}"
+    else:
+        yield from (f"folding the log again gives another state: {what}" for what in different(again, state)[:3])
+
+
+def different(one: ShardState, other: ShardState) -> list[str]:
+    """Fields in which two states differ, whatever their maps are made of; for users by user."""
+    users = sorted({*one.users.keys(), *other.users.keys()})
+    found = [f"{user}: {field}" for user in users for field in _fields(one.users.get(user), other.users.get(user))]
+    return found + _fields(one.window, other.window) + [name for name in _fields(one, other) if name != "users"]
+
+
+def _fields(one: Struct | None, other: Struct | None) -> list[str]:
+    if one is None or other is None:
+        return [] if one is other else ["it is in one of them only"]
+    return [name for name in one.__struct_fields__ if not _equal(getattr(one, name), getattr(other, name))]
+
+
+def _equal(one: Any, other: Any) -> bool:  # noqa: ANN401 - a field of any state
+    if isinstance(one, HashTrieMap | Layered):
+        return len(one) == len(other) and all(_equal(value, other.get(key)) for key, value in one.items())
+    if isinstance(one, SessionState | Window | UserState) and type(one) is type(other):
+        return not _fields(one, other)
+    return bool(one == other)
 
 
 def _outcomes(batches: Sequence[Batch], state: ShardState) -> Iterator[str]:  # noqa: C901 - one look at each event

@@ -35,8 +35,7 @@ from memoray.events import (
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from rpds import HashTrieMap
-
+    from memoray.engine.layered import Map
     from memoray.entries import Entry, EntryId
     from memoray.messages import TurnId
 
@@ -187,8 +186,8 @@ def _put(user: UserState, entry: Entry, *, is_embedded: bool) -> UserState:
 
 
 def _support(
-    supports: HashTrieMap[TurnId, tuple[EntryId, ...]], turn_id: TurnId, entry_id: EntryId
-) -> HashTrieMap[TurnId, tuple[EntryId, ...]]:
+    supports: Map[TurnId, tuple[EntryId, ...]], turn_id: TurnId, entry_id: EntryId
+) -> Map[TurnId, tuple[EntryId, ...]]:
     return supports.insert(turn_id, (*supports.get(turn_id, ()), entry_id))
 
 

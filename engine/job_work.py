@@ -49,9 +49,9 @@ class JobWork:
     def __init__(
         self,
         config: EngineConfig,
-        projections: Projections,
         extractor: Extractor | None,
         *,
+        projections: Callable[[], Projections],
         state: Callable[[], ShardState],
         write: Write,
         embed: Callable[[Sequence[str | None]], list[bytes | None]],
@@ -61,8 +61,8 @@ class JobWork:
 
         Args:
             config: bounds and defaults.
-            projections: to look up what is known.
             extractor: None: jobs from before, which had one, end without a proposal.
+            projections: those of the moment, to look up what is known.
             state: the state of the moment.
             write: see `Write`.
             embed: vectors of texts; None for None and where there is no vector.
@@ -75,7 +75,6 @@ class JobWork:
         self._write = write
         self._embed = embed
         self._failure = failure
-        self._find = CandidateFinder(projections, config.language)
 
     def state(self) -> ShardState:
         """The shard's current state."""
@@ -100,8 +99,9 @@ class JobWork:
         vectors = self._job_vectors(user, logged.proposal.operations)
 
         def decide(state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
+            find = CandidateFinder(self._projections(), self._config.language)
             user_fresh = fresh.setdefault(user, {})
-            return decide_job(state, user, job.id, vectors, stamp, self._config, self._find, user_fresh), None
+            return decide_job(state, user, job.id, vectors, stamp, self._config, find, user_fresh), None
 
         self._write(decide)
 
@@ -161,7 +161,7 @@ class JobWork:
         vector = self._embed([query])[0]
         limit = self._config.known_entries_max
         search = SearchRequest(user, query, limit=limit, turns=False)
-        found = find_legs(self._state(), self._projections, search, vector, self._config.language)
+        found = find_legs(self._state(), self._projections(), search, vector, self._config.language)
         return ExtractionRequest(
             user=user,
             session_id=job.session_id,

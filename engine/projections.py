@@ -27,10 +27,11 @@ from memoray.storage.vectors import VectorIndex
 from memoray.text import index_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
+    from memoray.engine.base import Base
     from memoray.engine.state import ShardState
     from memoray.entries import Entry
     from memoray.keys import UserKey
@@ -81,13 +82,18 @@ class Projections:
 
     Attributes:
         applied_seq: seq of the last event that both have taken in.
+        changes_count: documents and vectors that came or went since the base.
+        language: of the stemmer.
     """
 
-    def __init__(self, dimension: int, language: str) -> None:
-        self.vectors = VectorIndex(dimension)
-        self.keywords = KeywordIndex()
-        self.applied_seq = 0
-        self._language = language
+    def __init__(self, dimension: int, language: str, base: Base | None = None) -> None:
+        """Begin with what a base has, or empty."""
+        self.vectors = VectorIndex(dimension, base)
+        self.keywords = KeywordIndex(base)
+        self.applied_seq = 0 if base is None else base.meta.seq
+        self.changes_count = 0
+        self.language = language
+        self._waiting: dict[Space, dict[str, bytes]] = {}
 
     def apply(self, batch: Batch, state: ShardState) -> None:
         """Take a durable batch in. `state` is the shard's state after it (or after later ones)."""
@@ -96,6 +102,7 @@ class Projections:
             raise InternalError(message)
         for event in batch.events:
             self._apply(event, state)
+        self._add_waiting()
         self.applied_seq = batch.last_seq
 
     def _apply(self, event: AnyEvent, state: ShardState) -> None:
@@ -103,7 +110,7 @@ class Projections:
         match event:
             case DeltaAccepted():
                 for turn in event.turns:
-                    self.keywords.add(turns_of(user), turn.id, turn_terms(turn, self._language))
+                    self._add_terms(turns_of(user), turn.id, turn_terms(turn, self.language))
             case EntryAdded() | EntryUpdated():
                 self._put(user, event.entry, event.vector, state)
             case EntryDeleted():
@@ -112,34 +119,58 @@ class Projections:
                     self._remove(turns_of(user), turn_id)
             case UserCleared():
                 for space in (entries_of(user), turns_of(user)):
+                    self._waiting.pop(space, None)
+                    self.changes_count += self.keywords.count(space)
                     self.keywords.drop(space)
                     self.vectors.drop(space)
             case TurnsEmbedded():
-                self._add_vectors(turns_of(user), event.turn_ids, event.vectors)
+                self._add_vectors(turns_of(user), zip(event.turn_ids, event.vectors, strict=True))
             case EntriesEmbedded():
                 entries = state.user(user).entries
-                current = [
-                    (entry_id, vector)
-                    for entry_id, version, vector in zip(event.entry_ids, event.versions, event.vectors, strict=True)
-                    if (entry := entries.get(entry_id)) is not None and entry.version == version
-                ]
-                self._add_vectors(entries_of(user), [key for key, _ in current], [vector for _, vector in current])
+                self._add_vectors(
+                    entries_of(user),
+                    (
+                        (entry_id, vector)
+                        for entry_id, version, vector in zip(
+                            event.entry_ids, event.versions, event.vectors, strict=True
+                        )
+                        if (entry := entries.get(entry_id)) is not None and entry.version == version
+                    ),
+                )
             case _:
                 pass
 
     def _put(self, user: UserKey, entry: Entry, vector: bytes | None, state: ShardState) -> None:
         space = entries_of(user)
-        self.keywords.add(space, entry.id, entry_terms(entry, self._language))
+        self._add_terms(space, entry.id, entry_terms(entry, self.language))
         if vector is not None:
-            self._add_vectors(space, [entry.id], [vector])
+            self._waiting.setdefault(space, {})[entry.id] = vector
         elif entry.id in state.user(user).entries_unembedded:
             # Without a vector of its own the new text must not answer for the old one's.
-            self.vectors.remove(space, entry.id)
+            self._remove_vector(space, entry.id)
 
-    def _add_vectors(self, space: Space, ids: Sequence[str], vectors: Sequence[bytes]) -> None:
-        if ids:
-            self.vectors.add(space, ids, np.stack([from_bytes(vector) for vector in vectors]))
+    def _add_terms(self, space: Space, key: str, terms: Sequence[str]) -> None:
+        self.changes_count += 1
+        self.keywords.add(space, key, terms)
+
+    def _add_vectors(self, space: Space, vectors: Iterable[tuple[str, bytes]]) -> None:
+        self._waiting.setdefault(space, {}).update(vectors)
+
+    def _add_waiting(self) -> None:
+        """Add the vectors of a batch, those of a space at once."""
+        for space, vectors in self._waiting.items():
+            if vectors:
+                matrix = np.frombuffer(b"".join(vectors.values()), "<f4").reshape(len(vectors), -1)
+                self.vectors.add(space, list(vectors), matrix)
+                self.changes_count += len(vectors)
+        self._waiting.clear()
+
+    def _remove_vector(self, space: Space, key: str) -> None:
+        self._waiting.get(space, {}).pop(key, None)
+        self.vectors.remove(space, key)
+        self.changes_count += 1
 
     def _remove(self, space: Space, key: str) -> None:
+        self.changes_count += 1
         self.keywords.remove(space, key)
-        self.vectors.remove(space, key)
+        self._remove_vector(space, key)

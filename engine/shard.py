@@ -5,6 +5,7 @@ Writes go through the writer's thread; reads run in the caller's thread on the i
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from concurrent.futures import Future
@@ -16,13 +17,13 @@ from msgspec.structs import replace
 from memoray.engine.change import Change, answer_of_known, check_change, decide_change
 from memoray.engine.embedding import embed_texts
 from memoray.engine.finder import find_legs, recent, sources_of
-from memoray.engine.fold import fold
 from memoray.engine.history import history_of
 from memoray.engine.job_work import JobWork
 from memoray.engine.jobs import JobRunner, lacks_vectors
 from memoray.engine.projections import Projections
 from memoray.engine.reception import Reception
-from memoray.engine.state import ShardState, empty_state
+from memoray.engine.replay import begin, busy_users, log_id_of, replay
+from memoray.engine.sealer import Sealer, open_newest
 from memoray.engine.status import status_of
 from memoray.engine.writer import Decide, Fresh, Writer
 from memoray.errors import InvalidRequestError, MemorayError, NotFoundError, OutcomeUnknownError
@@ -40,6 +41,7 @@ from memoray.requests import (
     StatusRequest,
     SubmitRequest,
 )
+from memoray.storage.generations import snapshots_root
 from memoray.storage.log import Log
 from memoray.storage.manifest import Manifest, shard_directory
 from memoray.storage.recovery import read_batches
@@ -49,7 +51,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memoray.config import EngineConfig
+    from memoray.engine.base import Base
     from memoray.engine.decide import Stamp
+    from memoray.engine.state import ShardState
     from memoray.events import AnyEvent, Batch, Receipt
     from memoray.keys import UserKey
     from memoray.protocols import Checker, Clock, Embedder, Extractor
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 WRITE_SECONDS_MAX = 60.0
+POLL_SECONDS = 0.01
 
 T = TypeVar("T")
 
@@ -114,13 +119,11 @@ class Shard:
         self._stopped = stopped
         self._fs = fs
         self._directory = shard_directory(root, shard)
-        self._log = Log.open(fs, self._directory, shard=shard, owner=manifest.cluster_id, clock=clock)
-        self.projections = Projections(manifest.embedder_dimension, config.language)
         state = self._recover()
         work = JobWork(
             config,
-            self.projections,
             extractor,
+            projections=lambda: self.projections,
             state=self.state,
             write=self._write,
             embed=self._embed,
@@ -141,11 +144,12 @@ class Shard:
             state,
             self._publish,
             self._wake,
+            self._published,
             writes_waiting_max=config.writes_waiting_max,
             group_writes_max=config.group_writes_max,
             stopped=self._on_stopped,
         )
-        self._runner.start([user for user, known in state.users.items() if known.jobs or lacks_vectors(state, user)])
+        self._runner.start(busy_users(state, self._base))
 
     def _on_stopped(self, error: MemorayError) -> None:
         self._runner.close(0.0)
@@ -153,27 +157,69 @@ class Shard:
             self._stopped(error)
 
     def _recover(self) -> ShardState:
-        state = empty_state(
-            f"{self._manifest.store_id}/{self.number}",
-            requests_count_max=self._manifest.requests_remembered_count_max,
-            requests_age_seconds_max=self._manifest.requests_remembered_age_seconds_max,
+        """Open the log, and fold what it has beyond the newest snapshot, if there is one."""
+        manifest, language = self._manifest, self.config.language
+        root = snapshots_root(self._fs, self._directory)
+        sealed = open_newest(root, log_id_of(manifest, self.number), manifest.embedder_dimension, language)
+        self._log = Log.open(
+            self._fs,
+            self._directory,
+            shard=self.number,
+            owner=manifest.cluster_id,
+            clock=self._clock,
+            start=None if sealed is None else sealed.start,
         )
-        for batch in self._log.recovered:
-            state = fold(state, batch)
-            self.projections.apply(batch, state)
+        self._base = None if sealed is None or self._log.start is None else sealed.base
+        self.projections = Projections(manifest.embedder_dimension, language, self._base)
+        state = begin(manifest, self.number) if self._base is None else self._base.state()
+        state = replay(state, self._log.recovered, self.projections)
         self._log.recovered = ()  # folded; not to be held for the life of the shard
-        self.projections.keywords.commit()
+        self._sealer: Sealer | None = None
+        if root is not None:
+            self._sealer = Sealer(
+                root,
+                epoch=self._log.epoch,
+                rows_min=self.config.seal_rows_min,
+                begin_part=self._log.begin_part,
+                exchange=lambda make: self._writer.exchange(make, WRITE_SECONDS_MAX),
+                install=self._install,
+            )
+            if sealed is not None and self._base is not None:
+                self._sealer.check_later(sealed, self._stop)
         return state
+
+    def _install(self, base: Base, projections: Projections) -> None:
+        self._base = base
+        self.projections = projections
+
+    def _stop(self, error: MemorayError) -> None:
+        def fail() -> ShardState:
+            raise error
+
+        with contextlib.suppress(MemorayError):
+            self._writer.exchange(fail, WRITE_SECONDS_MAX)
 
     def _publish(self, state: ShardState, batches: Sequence[Batch]) -> None:
         for batch in batches:
             self.projections.apply(batch, state)
-        if self.projections.keywords.tail_count > self.config.tail_documents_max:
-            self.projections.keywords.commit()
 
     def _wake(self, state: ShardState, batches: Sequence[Batch]) -> None:
         users = {event.user for batch in batches for event in batch.events}
         self._runner.notice([user for user in users if state.user(user).jobs or lacks_vectors(state, user)])
+
+    def _published(self, state: ShardState, batches: Sequence[Batch]) -> None:
+        if self._sealer is not None:
+            self._sealer.published(state, batches, self._base, self.projections)
+
+    def seal(self, timeout: float = 600.0) -> bool:
+        """Wait until no snapshot is due or being made; False if that takes longer than `timeout` seconds."""
+        deadline = time.monotonic() + timeout
+        self._writer.exchange(self.state, timeout)  # one comes up behind the writes before this
+        while self._sealer is not None and self._sealer.is_busy:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(POLL_SECONDS)
+        return True
 
     # --- writes ---
 
@@ -300,6 +346,8 @@ class Shard:
         """
         deadline = time.monotonic() + timeout
         is_idle = self._runner.close(timeout)
+        if self._sealer is not None:
+            is_idle = self._sealer.close(max(0.1, deadline - time.monotonic())) and is_idle
         return self._writer.close(max(0.1, deadline - time.monotonic())) and is_idle
 
     def _embed(self, texts: Sequence[str | None]) -> list[bytes | None]:

@@ -1,7 +1,8 @@
 """What a shard knows: immutable values that `fold` makes from events.
 
-Every map is persistent (`rpds`): a change gives a new map that shares all but a path with the old one. So a reader
-that holds a state sees one moment of the shard for as long as it likes, without a lock, while the writer goes on.
+Every map is persistent (`memoray.engine.layered`): a change gives a new map that shares with the old one what did not
+change. So a reader that holds a state sees one moment of the shard for as long as it likes, without a lock, while the
+writer goes on.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from datetime import datetime
 import msgspec
 from rpds import HashTrieMap
 
+from memoray.engine.layered import Map
 from memoray.entries import Entry, EntryId
 from memoray.events import OperationsProposed, Receipt
 from memoray.keys import UserKey
@@ -34,7 +36,7 @@ class SessionState(msgspec.Struct, frozen=True):
     extracted: int = 0
     cursor_seq: int = 0
     cursor_time: datetime | None = None
-    turn_ids: HashTrieMap[int, TurnId] = HashTrieMap()
+    turn_ids: Map[int, TurnId] = HashTrieMap()
     is_polluted: bool = False
 
 
@@ -82,16 +84,16 @@ class UserState(msgspec.Struct, frozen=True):
         turns_unembedded: searchable turns without a vector.
     """
 
-    entries: HashTrieMap[EntryId, Entry] = HashTrieMap()
-    identities: HashTrieMap[bytes, EntryId] = HashTrieMap()
-    retired: HashTrieMap[EntryId, int] = HashTrieMap()
-    turns: HashTrieMap[TurnId, Turn] = HashTrieMap()
-    withdrawn: HashTrieMap[TurnId, int] = HashTrieMap()
-    supports: HashTrieMap[TurnId, tuple[EntryId, ...]] = HashTrieMap()
-    sessions: HashTrieMap[str, SessionState] = HashTrieMap()
+    entries: Map[EntryId, Entry] = HashTrieMap()
+    identities: Map[bytes, EntryId] = HashTrieMap()
+    retired: Map[EntryId, int] = HashTrieMap()
+    turns: Map[TurnId, Turn] = HashTrieMap()
+    withdrawn: Map[TurnId, int] = HashTrieMap()
+    supports: Map[TurnId, tuple[EntryId, ...]] = HashTrieMap()
+    sessions: Map[str, SessionState] = HashTrieMap()
     jobs: tuple[JobState, ...] = ()
-    entries_unembedded: HashTrieMap[EntryId, bool] = HashTrieMap()
-    turns_unembedded: HashTrieMap[TurnId, bool] = HashTrieMap()
+    entries_unembedded: Map[EntryId, bool] = HashTrieMap()
+    turns_unembedded: Map[TurnId, bool] = HashTrieMap()
 
     def job(self, job_id: str) -> JobState | None:
         """The job with this id, if it is not done."""
@@ -133,8 +135,8 @@ class Window(msgspec.Struct, frozen=True):
 
     count_max: int
     age_seconds_max: float
-    answers: HashTrieMap[bytes, Answered] = HashTrieMap()
-    order: HashTrieMap[int, bytes] = HashTrieMap()
+    answers: Map[bytes, Answered] = HashTrieMap()
+    order: Map[int, bytes] = HashTrieMap()
     first: int = 1
     last: int = 0
 
@@ -156,7 +158,7 @@ class ShardState(msgspec.Struct, frozen=True):
     window: Window
     last_seq: int = 0
     recorded_at: datetime | None = None
-    users: HashTrieMap[UserKey, UserState] = HashTrieMap()
+    users: Map[UserKey, UserState] = HashTrieMap()
     jobs_count: int = 0
     inbox_bytes: int = 0
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memoray.engine.checker import violations
-from memoray.engine.fold import fold
 from memoray.engine.projections import Projections
-from memoray.engine.state import empty_state
+from memoray.engine.replay import begin, replay
 from memoray.errors import CorruptionError, InternalError
 from memoray.storage.manifest import Manifest, read_manifest, shard_directory
 from memoray.storage.recovery import read_batches
@@ -64,17 +63,11 @@ def _verify(fs: FileSystem, root: str, manifest: Manifest, shard: int, language:
     directory = shard_directory(root, shard)
     if not fs.exists(directory):
         return ShardReport(shard)  # never opened
-    state = empty_state(
-        f"{manifest.store_id}/{shard}",
-        requests_count_max=manifest.requests_remembered_count_max,
-        requests_age_seconds_max=manifest.requests_remembered_age_seconds_max,
-    )
+    state = begin(manifest, shard)
     projections = Projections(manifest.embedder_dimension, language)
     try:
         recovered = read_batches(fs, directory, shard=shard)
-        for batch in recovered.batches:
-            state = fold(state, batch)
-            projections.apply(batch, state)
+        state = replay(state, recovered.batches, projections)
     except (CorruptionError, InternalError) as error:
         return ShardReport(shard, seq=state.last_seq, problems=(str(error),))
     return ShardReport(

@@ -53,6 +53,12 @@ class _Write:
         self.answer: Any = None
 
 
+class _Exchange:
+    def __init__(self, make: Callable[[], ShardState]) -> None:
+        self.make = make
+        self.future: Future[None] = Future()
+
+
 class Writer:
     """Owns the log, and the only one who replaces `state`.
 
@@ -67,6 +73,7 @@ class Writer:
         state: ShardState,
         publish: Callable[[ShardState, Sequence[Batch]], None],
         visible: Callable[[ShardState, Sequence[Batch]], None],
+        published: Callable[[ShardState, Sequence[Batch]], None],
         *,
         writes_waiting_max: int,
         group_writes_max: int,
@@ -80,6 +87,7 @@ class Writer:
             publish: called in the writer's thread after each sync, before any answer, with the new state and the
                 batches that made it. It brings the projections up to date.
             visible: called after that, when `state` is the new one, before any answer, perhaps with no batch.
+            published: called likewise once the answers are given; a `MemorayError` that it raises stops the writer.
             writes_waiting_max: bound of the queue.
             group_writes_max: writes that share one sync at most.
             stopped: called once in the writer's thread when it stops because of an error.
@@ -90,9 +98,10 @@ class Writer:
         self._publish = publish
         self._visible = visible
         self._unknown: frozenset[str] = frozenset()
+        self._published = published
         self._stopped = stopped
         self._group_writes_max = group_writes_max
-        self._queue: queue.Queue[_Write | None] = queue.Queue(writes_waiting_max)
+        self._queue: queue.Queue[_Write | _Exchange | None] = queue.Queue(writes_waiting_max)
         self._thread = threading.Thread(target=self._run, name="memoray-writer", daemon=True)
         self._thread.start()
 
@@ -122,6 +131,26 @@ class Writer:
             self._fail_waiting()
         return item.future
 
+    def exchange(self, make: Callable[[], ShardState], timeout: float) -> None:
+        """Go on from another state that says the same, between two groups of writes.
+
+        Args:
+            make: called in the writer's thread; a `MemorayError` that it raises stops the writer.
+            timeout: seconds to wait for a place in the queue, and for the exchange.
+
+        Raises:
+            MemorayError: the writer has stopped, or took too long.
+        """
+        item = _Exchange(make)
+        try:
+            self._queue.put(item, timeout=timeout)
+            if self.failure is not None:
+                self._fail_waiting()
+            item.future.result(timeout)
+        except (queue.Full, TimeoutError):
+            message = f"the writer did not come to it within {timeout:.0f} s"
+            raise StorageUnavailableError(message) from None
+
     def close(self, timeout: float) -> bool:
         """Finish what waits, close the log and end the thread; False if it takes longer than `timeout` seconds."""
         if self.failure is None:
@@ -134,7 +163,7 @@ class Writer:
         while is_open and self.failure is None:
             group: list[_Write] = []
             item = self._queue.get()
-            while item is not None:
+            while isinstance(item, _Write):
                 group.append(item)
                 if len(group) >= self._group_writes_max:
                     break
@@ -145,10 +174,28 @@ class Writer:
             is_open = item is not None
             if group:
                 self._write_group(group)
+            if isinstance(item, _Exchange):
+                self._go_on(item)
         self._log.close()
         if self.failure is None:
             self.failure = StorageUnavailableError("the shard is closed")
         self._fail_waiting()
+
+    def _go_on(self, item: _Exchange) -> None:
+        try:
+            if self.failure is not None:
+                raise self.failure
+            state = item.make()
+            if state.last_seq != self.state.last_seq:
+                message = f"the state to go on from is at seq {state.last_seq}, the log at {self.state.last_seq}"
+                raise InternalError(message)
+            self.state = state
+        except MemorayError as error:
+            if self.failure is None:
+                self._stop(error, [])
+            item.future.set_exception(error)
+        else:
+            item.future.set_result(None)
 
     def _write_group(self, group: list[_Write]) -> None:
         state, batches, decided = self.state, list[Batch](), list[_Write]()
@@ -183,6 +230,14 @@ class Writer:
             self._visible(state, batches)
             for item in decided:
                 item.future.set_result(item.answer)
+            self._follow_up(state, batches)
+
+    def _follow_up(self, state: ShardState, batches: Sequence[Batch]) -> None:
+        try:
+            if batches:
+                self._published(state, batches)
+        except MemorayError as error:
+            self._stop(error, [])
 
     def _decide(self, item: _Write, state: ShardState, fresh: Fresh) -> Sequence[AnyEvent] | None:
         """The events of one decision; None if it refused or broke, which harms nobody else in the group."""
@@ -215,7 +270,8 @@ class Writer:
             except queue.Empty:
                 return
             if item is not None and self.failure is not None:
-                item.future.set_exception(self._answer_after(self.failure, item.request_id))
+                request_id = item.request_id if isinstance(item, _Write) else None
+                item.future.set_exception(self._answer_after(self.failure, request_id))
 
     def _answer_after(self, error: MemorayError, request_id: str | None) -> MemorayError:
         """What to tell someone after a failure.

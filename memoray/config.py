@@ -73,7 +73,7 @@ class EngineConfig(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         known_entries_max: known entries shown to the extractor.
         requests_count_max: request ids remembered in one shard.
         requests_age_seconds_max: how long a request id is remembered.
-        tail_documents_max: keyword documents scored directly before they are committed to the base index.
+        seal_rows_min: changes of the indexes before a snapshot is made; at least half of what the last one has.
     """
 
     policy: UpdatePolicy = UpdatePolicy.SUPERSEDE
@@ -98,4 +98,4 @@ class EngineConfig(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     known_entries_max: int = 10
     requests_count_max: int = 100_000
     requests_age_seconds_max: float = 7 * 24 * 3600.0
-    tail_documents_max: int = 2000
+    seal_rows_min: int = 10_000

@@ -1,112 +1,262 @@
-"""One space of the keyword index: its documents, their statistics, and the postings of its tail.
+"""One space of the keyword index: a sealed part that never changes, a tail of new documents, and what of both is alive.
 
-One thread writes, any number read without a lock. Each change makes a new version of the space, and each document knows
-the versions in which it lives; a reader takes the version first and then sees the documents of that version, whatever
-is added, replaced or removed meanwhile. So a document that is being replaced is never missing and never there twice.
-Postings are only appended to, and a commit puts new ones in their place.
+One thread writes, any number read without a lock. Each change publishes a new `View`; whoever took one goes on with it
+and sees exactly the documents of that moment: rows are only appended, marks of the dead are replaced and not changed.
 """
 
 from __future__ import annotations
 
-import hashlib
-import sys
-from collections import Counter
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
 
-from memoray.storage.bm25 import NEVER, Bm25, Document
+import numpy as np
+
+from memoray.storage.sealed_keywords import COUNT_BITS, COUNT_MAX, posting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Mapping
 
-TERM_BYTES_MAX = 1024
-HASHED = "\x1f"
-NO_REPEATS: dict[str, int] = {}
+    import numpy.typing as npt
+
+    from memoray.storage.columns import Keys
+    from memoray.storage.sealed_keywords import SealedKeywords
+
+    Marks = npt.NDArray[np.bool_]
+    Integers = npt.NDArray[np.int64]
+
+LENGTH_MAX = 2**31 - 1
+DEAD_MIN = 64
+NO_MARKS = np.zeros(0, np.bool_)
+NOTHING = np.empty(0, np.int64)
+
+
+class SealedDocuments(NamedTuple):
+    """A space's documents in the sealed index: n rows, sorted by key.
+
+    Attributes:
+        postings: of all spaces.
+        prefix: of the space's terms.
+        first: number of row 0 in the index.
+        keys: by row.
+        lengths: terms of each, with repeats; integers, shape (n,).
+        is_dead: rows that were dead when this was sealed; bool, shape (n,).
+    """
+
+    postings: SealedKeywords
+    prefix: str
+    first: int
+    keys: Keys
+    lengths: npt.NDArray[np.int32]
+    is_dead: Marks
+
+
+class Tail:
+    """Documents that the sealed index does not have, by row.
+
+    Attributes:
+        keys: by row.
+        counts: terms by row.
+        lengths: terms with repeats by row; int32, with room at the end.
+        postings: ascending postings by term.
+        count_max: of terms that a document has more than once, the highest count.
+    """
+
+    def __init__(self) -> None:
+        """Make an empty one."""
+        self.keys: list[str] = []
+        self.counts: list[Mapping[str, int]] = []
+        self.lengths = np.empty(4, np.int32)
+        self.postings: dict[str, list[int]] = {}
+        self.count_max: dict[str, int] = {}
+        self._arrays: dict[str, Integers] = {}
+
+    def append(self, key: str, counts: Mapping[str, int]) -> int:
+        """Add a document; its row."""
+        row = len(self.keys)
+        if row == len(self.lengths):
+            self.lengths = np.concatenate([self.lengths, np.empty(row, np.int32)])
+        postings, once = self.postings, posting(row, 1)
+        length = 0
+        for term, count in counts.items():
+            length += count
+            item = once
+            if count > 1:
+                item = posting(row, count)
+                self.count_max[term] = max(self.count_max.get(term, 1), min(count, COUNT_MAX))
+            known = postings.get(term)
+            if known is None:
+                postings[term] = [item]
+            else:
+                known.append(item)
+        self.lengths[row] = length
+        self.keys.append(key)
+        self.counts.append(counts)
+        return row
+
+    def up_to(self, rows_count: int, term: str) -> Integers:
+        """Postings of a term in the rows below `rows_count`; not to be written to."""
+        waiting = self.postings.get(term)
+        if waiting is None:
+            return NOTHING
+        array = self._arrays.get(term, NOTHING)
+        wanted = bisect_left(waiting, rows_count << COUNT_BITS)
+        if wanted > len(array):
+            # Two readers may do this at once, to the same end.
+            new = np.array(waiting[len(array) : wanted], np.int64)
+            self._arrays[term] = array = np.concatenate([array, new]) if len(array) else new
+        return array[:wanted]
+
+
+class View(NamedTuple):
+    """One moment of a space.
+
+    Attributes:
+        sealed: the sealed part, if there is one.
+        is_sealed_dead: which of its rows are dead; bool, shape (n,).
+        has_sealed_dead: whether any is.
+        tail: the tail; only its first `tail_count` rows belong to this moment.
+        tail_count: see `tail`.
+        is_tail_dead: marks of the first rows of the tail; rows behind them are alive.
+        live_count: documents alive in both parts.
+        length_total: terms in those, with repeats.
+        length_min: no live document is shorter.
+    """
+
+    sealed: SealedDocuments | None
+    is_sealed_dead: Marks
+    has_sealed_dead: bool
+    tail: Tail
+    tail_count: int = 0
+    is_tail_dead: Marks = NO_MARKS
+    live_count: int = 0
+    length_total: int = 0
+    length_min: int = LENGTH_MAX
+
+    @property
+    def sealed_count(self) -> int:
+        """Rows of the sealed part, dead ones included."""
+        return len(self.is_sealed_dead)
+
+    def live_tail_rows(self) -> Integers:
+        """Rows of the tail that are alive, ascending."""
+        is_alive = np.ones(self.tail_count, np.bool_)
+        is_alive[: len(self.is_tail_dead)] = ~self.is_tail_dead
+        return np.flatnonzero(is_alive)
+
+    def key(self, row: int) -> str:
+        """Key of a row; those of the tail come behind the sealed ones."""
+        if row < self.sealed_count:
+            assert self.sealed is not None, "a sealed row has a sealed part"
+            return self.sealed.keys[row]
+        return self.tail.keys[row - self.sealed_count]
+
+    def live_keys(self) -> Iterator[str]:
+        """Keys of all live documents."""
+        if self.sealed is not None:
+            yield from (self.sealed.keys[row] for row in np.flatnonzero(~self.is_sealed_dead).tolist())
+        yield from (self.tail.keys[row] for row in self.live_tail_rows().tolist())
+
+    def sealed_postings(self, term: str) -> tuple[Integers, int]:
+        """Postings of a term in live rows of the sealed part, ascending; and the highest count among them or more."""
+        if self.sealed is None:
+            return NOTHING, 1
+        found, count_max = self.sealed.postings.of_term(self.sealed.prefix, term)
+        if self.has_sealed_dead:
+            found = found[~self.is_sealed_dead[(found >> COUNT_BITS) - self.sealed.first]]
+        return found, count_max
+
+    def tail_postings(self, term: str) -> tuple[Integers, int]:
+        """The same of the tail."""
+        found = self.tail.up_to(self.tail_count, term)
+        if len(self.is_tail_dead):
+            rows = found >> COUNT_BITS
+            is_alive = np.ones(len(found), np.bool_)
+            is_marked = rows < len(self.is_tail_dead)
+            is_alive[is_marked] = ~self.is_tail_dead[rows[is_marked]]
+            found = found[is_alive]
+        return found, self.tail.count_max.get(term, 1)
+
+    def lengths(self, rows: Integers) -> Integers:
+        """Lengths of the documents in these rows, which are ascending."""
+        split = int(rows.searchsorted(self.sealed_count))
+        if not split:
+            return self.tail.lengths[rows - self.sealed_count].astype(np.int64)
+        assert self.sealed is not None, "a sealed row has a sealed part"
+        if split == len(rows):
+            return self.sealed.lengths[rows].astype(np.int64)
+        parts = (self.sealed.lengths[rows[:split]], self.tail.lengths[rows[split:] - self.sealed_count])
+        return np.concatenate(parts).astype(np.int64)
 
 
 class Space:
-    """The documents of one space.
+    """The writer's hold on one space.
 
     Attributes:
-        prefix: what stands before each of its terms in Tantivy; no prefix is the beginning of another.
-        version: of the latest change.
-        live: its documents by key.
-        frequency: how many live documents have a term.
-        length: terms in all live documents, with repeats.
-        tail: documents by term that Tantivy does not have yet, dead ones included.
+        view: the present moment; replaced as a whole.
     """
 
-    def __init__(self, number: int) -> None:
-        """Make an empty space; its number is used once."""
-        self.prefix = f"{number:x}:"
-        self.version = 0
-        self.live: dict[str, Document] = {}
-        self.frequency: dict[str, int] = {}
-        self.length = 0
-        self.tail: dict[str, list[Document]] = {}
-        # Bounds for every document that was ever here.
-        self._count_max = 1
-        self._length_min = NEVER
+    def __init__(self, sealed: SealedDocuments | None) -> None:
+        """Begin with a sealed part, or with nothing."""
+        self._row_of: dict[str, int] = {}
+        if sealed is None:
+            self.view = View(None, NO_MARKS, has_sealed_dead=False, tail=Tail())
+            return
+        has_dead = bool(sealed.is_dead.any())
+        lengths = sealed.lengths[~sealed.is_dead] if has_dead else sealed.lengths
+        self.view = View(
+            sealed,
+            sealed.is_dead,
+            has_sealed_dead=has_dead,
+            tail=Tail(),
+            live_count=len(lengths),
+            length_total=int(lengths.sum(dtype=np.int64)),
+            length_min=int(lengths.min()) if len(lengths) else LENGTH_MAX,
+        )
 
-    def add(self, key: str, number: int, terms: Iterable[str]) -> tuple[Document, Document | None]:
-        """Put a document in; gives it, and the one that it takes the place of."""
-        counts = Counter(sys.intern(bounded(term)) for term in terms)
-        repeats = {term: count for term, count in counts.items() if count > 1}
-        length = counts.total()
-        document = Document(key, number, length, tuple(counts), repeats or NO_REPEATS, self.version + 1)
-        self._count_max = max((self._count_max, *repeats.values()))
-        self._length_min = min(self._length_min, max(length, 1))
-        for term in document.terms:
-            self.frequency[term] = self.frequency.get(term, 0) + 1
-            self.tail.setdefault(term, []).append(document)
-        self.length += length
-        old = self.live.get(key)
-        self.live[key] = document
-        if old is not None:
-            self._retire(old)
-        self.version += 1
-        return document, old
+    def add(self, key: str, counts: Mapping[str, int]) -> None:
+        """Put a document in, in place of one with the same key if there is one; readers see the one or the other."""
+        view = self.view
+        row = view.tail.append(key, counts)
+        old_row = self._row_of.get(key)
+        view = self._without(view, key, old_row)
+        self._row_of[key] = row
+        length = int(view.tail.lengths[row])
+        self.view = view._replace(
+            tail_count=row + 1,
+            live_count=view.live_count + 1,
+            length_total=view.length_total + length,
+            length_min=min(view.length_min, length),
+        )
+        if old_row is not None:
+            self._tidy()
 
-    def remove(self, key: str) -> Document | None:
-        """Take a document out, if it is there."""
-        document = self.live.pop(key, None)
-        if document is not None:
-            self._retire(document)
-            self.version += 1
-        return document
+    def remove(self, key: str) -> None:
+        """Take a document out; a key that is not there is left alone."""
+        self.view = self._without(self.view, key, self._row_of.pop(key, None))
+        self._tidy()
 
-    def retire_all(self) -> list[Document]:
-        """Mark all documents as dead for those that come; who has taken the space already goes on with it."""
-        documents = list(self.live.values())
-        for document in documents:
-            document.dead = self.version + 1
-        return documents
+    def _without(self, view: View, key: str, tail_row: int | None) -> View:
+        if tail_row is not None:
+            is_dead = np.zeros(view.tail_count, np.bool_)
+            is_dead[: len(view.is_tail_dead)] = view.is_tail_dead
+            is_dead[tail_row] = True
+            length = int(view.tail.lengths[tail_row])
+            view = view._replace(is_tail_dead=is_dead)
+        else:
+            row = -1 if view.sealed is None else view.sealed.keys.find(key)
+            if view.sealed is None or row < 0 or view.is_sealed_dead[row]:
+                return view
+            is_dead = view.is_sealed_dead.copy()
+            is_dead[row] = True
+            length = int(view.sealed.lengths[row])
+            view = view._replace(is_sealed_dead=is_dead, has_sealed_dead=True)
+        return view._replace(live_count=view.live_count - 1, length_total=view.length_total - length)
 
-    def bm25(self, terms: Iterable[str]) -> Bm25:
-        """The formula for a query's terms, from the live documents of this space alone."""
-        frequencies = {term: self.frequency.get(term, 0) for term in map(bounded, terms)}
-        return Bm25(frequencies, len(self.live), self.length)
-
-    def part_max(self, bm25: Bm25, weight: float) -> float:
-        """A bound for what a term can add to the score of any document here."""
-        return bm25.part(weight, self._count_max, self._length_min)
-
-    def _retire(self, document: Document) -> None:
-        document.dead = self.version + 1
-        self.length -= document.length
-        for term in document.terms:
-            left = self.frequency[term] - 1
-            if left:
-                self.frequency[term] = left
-            else:
-                del self.frequency[term]
-
-
-def bounded(term: str) -> str:
-    """The term, or its hash where Tantivy could not hold it: over-long, or without a UTF-8 form."""
-    if term.isascii() and len(term) <= TERM_BYTES_MAX and not term.startswith(HASHED):
-        return term
-    encoded = term.encode(errors="surrogatepass")
-    is_plain = len(encoded) <= TERM_BYTES_MAX and not term.startswith(HASHED)
-    if is_plain and encoded.decode(errors="ignore") == term:
-        return term
-    return HASHED + hashlib.blake2b(encoded, digest_size=16).hexdigest()
+    def _tidy(self) -> None:
+        """Copy the living of a tail that is mostly dead."""
+        view = self.view
+        if view.tail_count - len(self._row_of) <= DEAD_MIN + view.tail_count // 4:
+            return
+        tail = Tail()
+        self._row_of = {key: tail.append(key, view.tail.counts[row]) for key, row in self._row_of.items()}
+        self.view = view._replace(tail=tail, tail_count=len(tail.keys), is_tail_dead=NO_MARKS)

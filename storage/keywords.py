@@ -1,73 +1,54 @@
-"""Keywords by space: BM25 over a sealed part in Tantivy and a tail of new documents that is scored directly.
+"""Keywords by space: BM25 over a sealed part in Tantivy and a tail of new documents, scored by the same formula.
 
-A space is any hashable, and each has its own terms: a term is indexed with its space's number in front, so no query can
+A space is any hashable, and each has its own terms: a term is indexed with its space's prefix in front, so no query can
 touch another space's postings. Tantivy finds which documents of the sealed part have a term; the score is computed
 here, from the live documents of the space alone, sealed and new alike. So a ranking depends neither on other spaces nor
-on when a commit happened, and a new document is found at the cost of a search.
+on when documents were sealed, and a new document is found at the cost of a search.
 
-One thread writes, commits included; any number search at the same time without a lock. A search answers from one
-version of its space (`memoray.storage.keyword_space`), perhaps a moment old; the caller filters the hits against the
-state it holds.
+One thread writes; any number search at the same time without a lock. A search answers from one moment of its space
+(`memoray.storage.keyword_space`), perhaps a moment old; the caller filters the hits against the state it holds.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, NamedTuple
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Protocol
 
-import tantivy
+import numpy as np
 
-from memoray.errors import InternalError
-from memoray.storage.bm25 import NEVER, Bm25, Document
-from memoray.storage.keyword_space import Space
+from memoray.storage.bm25 import Bm25
+from memoray.storage.keyword_space import SealedDocuments, Space, View
+from memoray.storage.sealed_keywords import COUNT_BITS, COUNT_MAX, bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
-WRITER_HEAP_BYTES = 32 * 2**20
+    import numpy.typing as npt
+
+    Marks = npt.NDArray[np.bool_]
+    Integers = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
 # Sums of bounds and sums of parts are rounded differently.
 ROUNDING = 1e-9
 
 
-class _View(NamedTuple):
-    """One version of a space, and where to look for its documents."""
+class KeywordBase(Protocol):
+    """What an index begins with."""
 
-    space: Space
-    version: int
-    tail: dict[str, list[Document]]
-    searcher: tantivy.Searcher
+    def documents(self, space: Hashable) -> SealedDocuments | None:
+        """The sealed part of a space, if it has one."""
+        ...
 
 
 class KeywordIndex:
     """BM25 search of documents that are given as terms."""
 
-    def __init__(self) -> None:
-        """Make an empty index, in memory."""
-        builder = tantivy.SchemaBuilder()
-        builder.add_text_field("term", stored=False, tokenizer_name="raw", index_option="basic")
-        builder.add_unsigned_field("number", stored=False, indexed=False, fast=True)
-        # The number again, to delete by: with a number as the term tantivy-py 0.27 deletes nothing and says nothing.
-        builder.add_text_field("name", stored=False, tokenizer_name="raw", index_option="basic")
-        self._schema = builder.build()
-        self._index = tantivy.Index(self._schema, path=None)
-        self._index.config_reader(reload_policy="manual")  # the default policy blocks for 100 ms after a commit
-        self._writer = self._index.writer(WRITER_HEAP_BYTES, 1)
-        self._searcher = self._index.searcher()
+    def __init__(self, base: KeywordBase | None = None) -> None:
+        """Begin with the sealed documents of a base, or empty."""
+        self._base = base
         self._spaces: dict[Hashable, Space] = {}
-        self._spaces_count = 0
-        self._documents: dict[int, Document] = {}  # those that Tantivy has, dead ones for a commit longer
-        self._documents_count = 0
-        self._sealed_count = 0
-        self._sealed_number = 0  # numbers up to this one were in a tail that has been committed
-        self._tail: list[tuple[Space, Document]] = []
-        self._gone: list[int] = []
-        self._expired: list[int] = []
-
-    @property
-    def tail_count(self) -> int:
-        """Additions and removals that the next `commit` takes in."""
-        return len(self._tail) + len(self._gone)
 
     def add(self, space: Hashable, key: str, terms: Iterable[str]) -> None:
         """Add a document; one with the same key is replaced, and readers see one or the other.
@@ -77,76 +58,27 @@ class KeywordIndex:
             key: of the document.
             terms: with repeats; any strings. A very long one counts by its hash.
         """
-        home = self._spaces.get(space)
-        if home is None:
-            self._spaces_count += 1
-            home = self._spaces[space] = Space(self._spaces_count)
-        self._documents_count += 1
-        document, old = home.add(key, self._documents_count, terms)
-        self._tail.append((home, document))
-        if old is not None:
-            self._forget(old)
+        self._home(space).add(key, _counted(terms))
 
     def remove(self, space: Hashable, key: str) -> None:
         """Take a document out; a key that is not there is left alone."""
-        home = self._spaces.get(space)
-        document = None if home is None else home.remove(key)
-        if document is not None:
-            self._forget(document)
+        self._home(space).remove(key)
 
     def drop(self, space: Hashable) -> None:
-        """Forget a space."""
-        home = self._spaces.pop(space, None)
-        if home is not None:
-            for document in home.retire_all():
-                self._forget(document)
+        """Forget a space, its sealed part too."""
+        self._spaces[space] = Space(None)
 
     def ids(self, space: Hashable) -> set[str]:
         """Keys of the documents of a space."""
-        home = self._spaces.get(space)
-        return set() if home is None else set(home.live)
+        return set(self._view(space).live_keys())
 
     def count(self, space: Hashable) -> int:
         """How many documents a space has."""
-        home = self._spaces.get(space)
-        return 0 if home is None else len(home.live)
+        return self._view(space).live_count
 
-    def commit(self) -> None:
-        """Move the tail into Tantivy and take out what is gone; answers stay the same.
-
-        Raises:
-            InternalError: Tantivy holds another number of documents than were given to it.
-        """
-        if not self._tail and not self._gone:
-            return
-        for number in self._gone:
-            self._writer.delete_documents_by_term("name", f"{number:x}")
-        alive = [(home, document) for home, document in self._tail if document.dead == NEVER]
-        for home, document in alive:
-            made = tantivy.Document()
-            made.add_unsigned("number", document.number)
-            made.add_text("name", f"{document.number:x}")
-            for term in document.terms:
-                made.add_text("term", home.prefix + term)
-            self._writer.add_document(made)
-        self._writer.commit()
-        self._index.reload()
-        searcher = self._index.searcher()
-        self._sealed_count += len(alive) - len(self._gone)
-        if searcher.num_docs != self._sealed_count:
-            message = f"Tantivy holds {searcher.num_docs} documents after a commit, expected {self._sealed_count}"
-            raise InternalError(message)
-        self._documents.update((document.number, document) for _, document in alive)
-        # The searcher before the tails: a reader takes them in the other order, so it misses nothing in between.
-        self._searcher = searcher
-        for home, _ in self._tail:
-            home.tail = {}
-        for number in self._expired:
-            del self._documents[number]
-        self._expired = self._gone  # a reader may hold the last searcher still
-        self._gone = []
-        self._tail = []
-        self._sealed_number = self._documents_count
+    def changed(self) -> dict[Hashable, View]:
+        """The present moment of every space that differs from the base."""
+        return {space: home.view for space, home in self._spaces.items()}
 
     def search(
         self, space: Hashable, terms: Sequence[str], k: int, allowed: Collection[str] | None = None
@@ -162,78 +94,142 @@ class KeywordIndex:
         Returns:
             Keys and BM25 scores, highest first, ties by key; as many as match any term, at most k.
         """
-        home = self._spaces.get(space)
-        if home is None or k < 1:
+        view = self._view(space)
+        if k < 1 or not view.live_count:
             return [], []
-        view = self._view(home)
-        bm25 = home.bm25(terms)  # after the view: its bounds must hold for every document of the view
-        passes = allowed if allowed is None or isinstance(allowed, AbstractSet) else frozenset(allowed)
-        if passes is not None and len(passes) <= sum(home.frequency.get(term, 0) for term in bm25.weights):
-            documents = [document for key in passes if (document := home.live.get(key)) is not None]
-            scored = _added_up(dict.fromkeys(documents, 0.0), list(bm25.weights.items()), bm25)
-        else:
-            scored = self._scored(view, bm25, k, passes)
-        if len(scored) > k:
-            worst = heapq.nlargest(k, scored.values())[-1]
-            scored = {document: score for document, score in scored.items() if score >= worst}
-        ranked = sorted((-score, document.key) for document, score in scored.items() if score)[:k]
+        is_allowed = None if allowed is None else _marks(view, allowed)
+        rows, scores = _Scoring(view, terms, k, is_allowed).best()
+        ranked = sorted((-score, view.key(row)) for row, score in zip(rows.tolist(), scores.tolist(), strict=True))[:k]
         return [key for _, key in ranked], [-score for score, _ in ranked]
 
-    def _view(self, home: Space) -> _View:
-        """The present version: taken again if a change came in between, so that its parts belong together."""
-        while True:
-            view = _View(home, home.version, home.tail, self._searcher)
-            if home.version == view.version:
-                return view
+    def _home(self, space: Hashable) -> Space:
+        home = self._spaces.get(space)
+        if home is None:
+            home = self._spaces[space] = self._sealed(space)
+        return home
 
-    def _scored(self, view: _View, bm25: Bm25, k: int, passes: AbstractSet[str] | None) -> dict[Document, float]:
-        """Scores of all documents that may be among the best k.
+    def _view(self, space: Hashable) -> View:
+        return (self._spaces.get(space) or self._sealed(space)).view
+
+    def _sealed(self, space: Hashable) -> Space:
+        return Space(None if self._base is None else self._base.documents(space))
+
+
+def _counted(terms: Iterable[str]) -> Mapping[str, int]:
+    return Counter(sys.intern(bounded(term)) for term in terms)
+
+
+def _marks(view: View, allowed: Collection[str]) -> Marks:
+    """Which rows of a view have one of these keys."""
+    wanted = frozenset(allowed)
+    marks = np.zeros(view.sealed_count + view.tail_count, np.bool_)
+    if view.sealed is not None:
+        rows = (view.sealed.keys.find(key) for key in wanted)
+        marks[[row for row in rows if row >= 0]] = True
+    keys = view.tail.keys
+    marks[[view.sealed_count + row for row in view.live_tail_rows().tolist() if keys[row] in wanted]] = True
+    return marks
+
+
+class _Term:
+    """A term of a query: its live postings in both parts of a view, its weight, and what it can add to a score."""
+
+    def __init__(self, text: str, view: View, bm25: Bm25) -> None:
+        self.text = text
+        self._view = view
+        self._bm25 = bm25
+        self._sealed, sealed_max = view.sealed_postings(text)
+        self._tail, tail_max = view.tail_postings(text)
+        self.frequency = len(self._sealed) + len(self._tail)
+        self.weight = bm25.weight(self.frequency)
+        self.bound = bm25.part_max(self.weight, max(sealed_max, tail_max), view.length_min)
+
+    def add_all(self, scores: Floats, is_found: Marks, is_allowed: Marks | None) -> None:
+        """Add what the term gives to every row that has it and is allowed, and mark the row."""
+        for found, first, behind in self._parts():
+            rows = (found >> COUNT_BITS) - first + behind
+            counts = found & COUNT_MAX
+            if is_allowed is not None:
+                is_in = is_allowed[rows]
+                rows, counts = rows[is_in], counts[is_in]
+            scores[rows] += self._bm25.parts(self.weight, counts, self._view.lengths(rows))
+            is_found[rows] = True
+
+    def add_to(self, scores: Floats, rows: Integers, lengths: Integers) -> None:
+        """Add what the term gives to those of some rows that have it."""
+        for found, first, behind in self._parts():
+            numbers = rows - behind + first
+            places = found.searchsorted(numbers << COUNT_BITS)
+            places[places == len(found)] = 0
+            postings = found[places]
+            has = postings >> COUNT_BITS == numbers
+            scores[rows[has]] += self._bm25.parts(self.weight, postings[has] & COUNT_MAX, lengths[has])
+
+    def _parts(self) -> Iterator[tuple[Integers, int, int]]:
+        """Postings, the number of their part's first row, and the rows before that part."""
+        if len(self._sealed) and self._view.sealed is not None:
+            yield self._sealed, self._view.sealed.first, 0
+        if len(self._tail):
+            yield self._tail, 0, self._view.sealed_count
+
+
+class _Scoring:
+    """One search of one view."""
+
+    def __init__(self, view: View, terms: Iterable[str], k: int, is_allowed: Marks | None) -> None:
+        self._view = view
+        self._k = k
+        self._is_allowed = is_allowed
+        bm25 = Bm25(view.live_count, view.length_total)
+        found = (_Term(term, view, bm25) for term in {bounded(term) for term in terms})
+        # One order, so that equal documents have equal scores; the heaviest first.
+        self._terms = sorted((term for term in found if term.frequency), key=lambda term: (-term.weight, term.text))
+        self._scores = np.zeros(view.sealed_count + view.tail_count)
+        self._is_found = np.zeros(len(self._scores), np.bool_)
+
+    def best(self) -> tuple[Integers, Floats]:
+        """Rows and scores of all documents that are among the best k, those that tie with the last included.
 
         Term by term, the heaviest first. As soon as the terms that are left could not lift a document without any of
-        those before them into the best k, their postings (the longest of all) need not be read (Turtle and Flood,
-        1995: MaxScore). What is left out is proven not to be among the best: the answer is exact.
+        those before them into the best k, their postings (the longest of all) are looked up for those that could make
+        it only (Turtle and Flood, 1995: MaxScore). What is left out is proven not to be among the best: the answer is
+        exact.
         """
-        scores: dict[Document, float] = {}
-        terms = list(bm25.weights.items())
-        bounds = [view.space.part_max(bm25, weight) for _, weight in terms]
-        for position, (term, weight) in enumerate(terms):
-            if len(scores) > k:
-                worst = heapq.nlargest(k, scores.values())[-1] * (1 - ROUNDING)
-                rest = sum(bounds[position:])
+        scores, is_found = self._scores, self._is_found
+        rest = sum(term.bound for term in self._terms)
+        first: Integers | None = (
+            None  # the first rows that were enough; the k-th best of them is a bound for that of all
+        )
+        for position, term in enumerate(self._terms, 1):
+            term.add_all(scores, is_found, self._is_allowed)
+            rest -= term.bound
+            left = self._terms[position:]
+            if first is None:
+                found = is_found.nonzero()[0]
+                first = found if len(found) > self._k else None
+            if left and first is not None:
+                worst = _kth(scores[first], self._k) * (1 - ROUNDING)
                 if rest < worst:
-                    hopeful = {document: score for document, score in scores.items() if score + rest >= worst}
-                    return _added_up(hopeful, terms[position:], bm25)
-            found = self._postings(view, term)
-            if passes is not None:
-                found = [document for document in found if document.key in passes]
-            bm25.add_parts(scores, found, term, weight)
-        return scores
+                    found = is_found.nonzero()[0]
+                    hopeful = found[scores[found] + rest >= worst]
+                    lengths = self._view.lengths(hopeful)
+                    for other in left:
+                        other.add_to(scores, hopeful, lengths)
+                    return self._cut(hopeful)
+        return self._cut(is_found.nonzero()[0])
 
-    def _postings(self, view: _View, term: str) -> Iterable[Document]:
-        """Documents of a view that have a term, each once."""
-        version = view.version
-        tail = [document for document in view.tail.get(term, ()) if document.born <= version < document.dead]
-        term = view.space.prefix + term
-        count = view.searcher.doc_freq("term", term)
-        if not count:
-            return tail
-        query = tantivy.Query.term_query(self._schema, "term", term, "basic")
-        hits = view.searcher.search(query, count, count=False, order_by_field="number").hits
-        known = self._documents
-        found = [
-            document
-            for number, _ in hits
-            if (document := known.get(number)) is not None and document.born <= version < document.dead
-        ]
-        return dict.fromkeys((*found, *tail)) if tail else found
-
-    def _forget(self, document: Document) -> None:
-        if document.number <= self._sealed_number:
-            self._gone.append(document.number)
+    def _cut(self, rows: Integers) -> tuple[Integers, Floats]:
+        scores = self._scores[rows]
+        if len(rows) <= self._k:
+            return rows, scores
+        worst = _kth(scores, self._k)
+        is_better = scores > worst
+        ties = rows[scores == worst]
+        # Sealed rows are sorted by key, so of those that tie the first ones win; the tail's rows are not.
+        sealed = ties[ties < self._view.sealed_count][: self._k]
+        kept = np.concatenate([rows[is_better], sealed, ties[ties >= self._view.sealed_count]])
+        return kept, self._scores[kept]
 
 
-def _added_up(scores: dict[Document, float], terms: Sequence[tuple[str, float]], bm25: Bm25) -> dict[Document, float]:
-    """The scores with what further terms add, looked up in the documents."""
-    for term, weight in terms:
-        bm25.add_parts(scores, [document for document in scores if term in document.terms], term, weight)
-    return scores
+def _kth(scores: Floats, k: int) -> float:
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k])

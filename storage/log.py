@@ -16,15 +16,23 @@ import contextlib
 import posixpath
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from memoray.errors import FencedError, InternalError, InvalidRequestError, MemorayError, StorageUnavailableError
+from memoray.errors import (
+    CorruptionError,
+    FencedError,
+    InternalError,
+    InvalidRequestError,
+    MemorayError,
+    StorageUnavailableError,
+)
 from memoray.events import AnyEvent, Batch, encode_batch
 from memoray.storage.ownership import claim_next_epoch, look_for_newer_claim
 from memoray.storage.record import RECORD_BYTES_MAX, frame_record
-from memoray.storage.recovery import Recovered, RecoveryReport, recover
+from memoray.storage.recovery import LogStart, Recovered, RecoveryReport, StartNotFoundError, recover
 from memoray.storage.segment import (
     SEGMENT_BYTES_MAX,
     SEGMENT_HEADER_BYTES,
     SegmentHeader,
+    SegmentId,
     encode_segment_header,
     segment_name,
 )
@@ -51,6 +59,7 @@ class Log:
         epoch: the epoch that this owner claimed.
         recovered: all batches found at opening, in order. Set it to () once folded, to free the memory.
         report: what recovery found and cut.
+        start: where `recovered` begins; None: with the first record.
         last_seq: seq of the last appended event, durable or not; 0 for none.
         durable_seq: seq of the last acknowledged event.
     """
@@ -73,6 +82,7 @@ class Log:
         self.epoch = epoch
         self.recovered: tuple[Batch, ...] = ()
         self.report = RecoveryReport()
+        self.start: LogStart | None = None
         self.last_seq = 0
         self.durable_seq = 0
 
@@ -86,6 +96,7 @@ class Log:
         owner: str,
         clock: Clock,
         segment_bytes_max: int = SEGMENT_BYTES_MAX,
+        start: LogStart | None = None,
     ) -> Self:
         """Claim the log and recover it. From here on an older owner cannot acknowledge anything.
 
@@ -98,6 +109,8 @@ class Log:
             owner: who claims, for messages to others: the cluster id.
             clock: stamps the batches.
             segment_bytes_max: a file that has reached this size is followed by a new one at the next commit.
+            start: where to begin reading, if what lies before is known; the log is read from its first record, and
+                `self.start` is None, if it does not go through there.
 
         Raises:
             FencedError: somebody claimed a newer epoch meanwhile.
@@ -108,7 +121,7 @@ class Log:
             fs.make_directory(directory)
             epoch = claim_next_epoch(fs, directory, owner)
             log = cls(fs, directory, shard=shard, epoch=epoch, clock=clock, segment_bytes_max=segment_bytes_max)
-            log._take_over(recover(fs, directory, shard=shard, before_epoch=epoch, is_synced=True))
+            log._recover(start)
         except OSError as error:
             message = f"{directory}: cannot open the log: {error}"
             raise StorageUnavailableError(message) from error
@@ -189,9 +202,43 @@ class Log:
         """Let go of the files. What was appended and not committed is dropped. A second call does nothing."""
         self._end(StorageUnavailableError(f"{self._directory}: the log is closed"))
 
+    def begin_part(self) -> SegmentId:
+        """Let the next commit go to a new file, and name it. Between commits only.
+
+        Raises:
+            FencedError: this owner has been fenced.
+            StorageUnavailableError: the log failed or was closed, or the file system refused.
+        """
+        self._check_usable()
+        assert not self._pending, "a part ends between commits"
+        try:
+            if self._size > SEGMENT_HEADER_BYTES:
+                self._begin_part(self._part + 1, base_epoch=self.epoch)
+        except OSError as error:
+            message = f"{self._directory}: no new segment, open the log anew: {error}"
+            failure = StorageUnavailableError(message)
+            self._end(failure)
+            raise failure from error
+        return SegmentId(self.epoch, self._part)
+
+    def _recover(self, start: LogStart | None) -> None:
+        fs, directory = self._fs, self._directory
+        try:
+            recovered = recover(fs, directory, shard=self._shard, before_epoch=self.epoch, is_synced=True, start=start)
+            self.start = start
+        except StartNotFoundError:
+            recovered = recover(fs, directory, shard=self._shard, before_epoch=self.epoch, is_synced=True)
+            if start is not None and recovered.report.last_seq < start.seq:
+                expected = f"a log up to seq {start.seq}, which a snapshot has"
+                found = f"one up to seq {recovered.report.last_seq}; bring the log's files back, or remove the snapshot"
+                raise CorruptionError(directory, 0, expected=expected, found=found) from None
+        self._take_over(recovered)
+
     def _take_over(self, recovered: Recovered) -> None:
         self.recovered, self.report = recovered
         self.last_seq = self.durable_seq = self.report.last_seq
+        if self.start is not None:
+            self._recorded_at = self.start.recorded_at
         if self.recovered:
             self._recorded_at = self.recovered[-1].recorded_at
         try:

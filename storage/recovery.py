@@ -10,7 +10,7 @@ Only the end of the head may be torn.
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import msgspec
 
@@ -74,6 +74,24 @@ class Recovered(NamedTuple):
     report: RecoveryReport
 
 
+class LogStart(NamedTuple):
+    """A place in a log from which on it is read, where what lies before it is known from elsewhere.
+
+    Attributes:
+        segment: the part that begins right behind it.
+        seq: of the last event before it.
+        recorded_at: of that event's batch.
+    """
+
+    segment: SegmentId
+    seq: int
+    recorded_at: datetime
+
+
+class StartNotFoundError(Exception):
+    """The chain does not go through a start: the files are not those that it was taken from."""
+
+
 def read_batches(fs: FileSystem, directory: str, *, shard: int) -> Recovered:
     """Read a log without owning it: takes no epoch, writes nothing.
 
@@ -99,7 +117,9 @@ def read_batches(fs: FileSystem, directory: str, *, shard: int) -> Recovered:
         raise StorageUnavailableError(message) from error
 
 
-def recover(fs: FileSystem, directory: str, *, shard: int, before_epoch: int, is_synced: bool) -> Recovered:
+def recover(
+    fs: FileSystem, directory: str, *, shard: int, before_epoch: int, is_synced: bool, start: LogStart | None = None
+) -> Recovered:
     """Follow the chain through the epochs before `before_epoch`.
 
     For an owner: call after the claim on `before_epoch` exists. Whatever an older owner appends after this has looked
@@ -111,12 +131,14 @@ def recover(fs: FileSystem, directory: str, *, shard: int, before_epoch: int, is
         shard: number of the shard.
         before_epoch: the caller's own epoch.
         is_synced: whether to make durable what is read; an owner must, as the one before it may not have.
+        start: where to begin; None: with the first record.
 
     Raises:
+        StartNotFoundError: the chain does not go through `start`.
         CorruptionError: a file is missing or not what was written.
         InvalidRequestError: a later release wrote it.
     """
-    return _Chain(fs, directory, shard, before_epoch, is_synced=is_synced).recover()
+    return _Chain(fs, directory, shard, before_epoch, is_synced=is_synced, start=start).recover()
 
 
 class _Link(NamedTuple):
@@ -129,12 +151,22 @@ class _Link(NamedTuple):
 class _Chain:
     """One pass over a directory."""
 
-    def __init__(self, fs: FileSystem, directory: str, shard: int, before_epoch: int, *, is_synced: bool) -> None:
+    def __init__(
+        self,
+        fs: FileSystem,
+        directory: str,
+        shard: int,
+        before_epoch: int,
+        *,
+        is_synced: bool,
+        start: LogStart | None,
+    ) -> None:
         self._fs = fs
         self._directory = directory
         self._shard = shard
         self._is_synced = is_synced
-        self._recorded_at: datetime | None = None
+        self._start = start
+        self._recorded_at: datetime | None = None if start is None else start.recorded_at
         self._tail: SegmentId | None = None
         self._cuts: list[Cut] = []
         self._sizes: dict[SegmentId, int] = {}
@@ -144,13 +176,16 @@ class _Chain:
 
     def recover(self) -> Recovered:
         links = self._links()
+        head = links[-1].headers if links else []
+        if self._start is not None:
+            links[:1] = self._behind(links[0], self._start) if links else self._missing(self._start)
         batches: list[Batch] = []
         for link in links:
             batches.extend(self._read_epoch(link))
-        head = links[-1].headers if links else []
+        start_seq = 0 if self._start is None else self._start.seq
         report = RecoveryReport(
             head_epoch=head[0].epoch if head else 0,
-            last_seq=batches[-1].last_seq if batches else 0,
+            last_seq=batches[-1].last_seq if batches else start_seq,
             batches_count=len(batches),
             segments_count=sum(len(link.headers) for link in links),
             cuts=tuple(self._cuts),
@@ -178,7 +213,8 @@ class _Chain:
         if not headers:
             return []
         links = [_Link(headers, None)]
-        while headers[0].base_epoch:
+        stop = 0 if self._start is None else self._start.segment.epoch
+        while headers[0].base_epoch and headers[0].epoch > stop:
             epoch, last_seq = headers[0].base_epoch, headers[0].base_seq
             if epoch >= headers[0].epoch:
                 raise CorruptionError(
@@ -188,6 +224,21 @@ class _Chain:
             links.append(_Link(headers, last_seq))
         return links[::-1]
 
+    def _behind(self, link: _Link, start: LogStart) -> list[_Link]:
+        """The oldest link from the start on; none if the start is at its end."""
+        if link.headers[0].epoch != start.segment.epoch:
+            self._missing(start)
+        headers = [header for header in link.headers if header.part >= start.segment.part]
+        if headers and headers[0].base_seq == start.seq:
+            return [_Link(headers, link.last_seq)]
+        if headers or link.last_seq != start.seq:
+            self._missing(start)
+        return []
+
+    def _missing(self, start: LogStart) -> NoReturn:
+        message = f"{self._directory}: no segment {start.segment} in the chain that begins behind seq {start.seq}"
+        raise StartNotFoundError(message)
+
     def _find_head(self) -> list[SegmentHeader]:
         """Headers of the newest epoch that has any; headers that an interrupted write left behind are cut."""
         for epoch in sorted({segment.epoch for segment in self._sizes}, reverse=True):
@@ -196,7 +247,8 @@ class _Chain:
                 # Before they are read: after a failed sync only the disk knows what it has. Older epochs in the chain
                 # were synced by the owner of the head before it wrote its header.
                 for part in parts:
-                    self._fs.sync_file(self._path(part))
+                    if self._start is None or part >= self._start.segment:
+                        self._fs.sync_file(self._path(part))
             headers = [self._header(part) for part in parts]
             if headers[-1] is None:
                 # No tail then: the part before this one was synced before this one was created.

@@ -1,22 +1,23 @@
-"""Vectors by space: exact inner-product search over contiguous rows, with FAISS.
+"""Vectors by space: inner-product search over contiguous rows, with FAISS.
 
-A space is any hashable; nothing of one is seen from another. One thread writes, any number search at the same time
-without a lock: rows are only ever appended, arrays grow by replacement, and what is replaced or removed is marked dead
-beside the rows. A new row is published before the old one of its id is marked, and a reader looks at the marks first;
-so it sees the one or the other, perhaps both (then the newer counts), never neither. A reader may see a change a moment
-early or late, and filters its hits against the state it holds.
+A space is any hashable; nothing of one is seen from another. A space has a sealed part, mapped from a file, and a tail
+of new rows (`memoray.storage.vector_space`). Search is exact, but for the sealed part of a very large space when next
+to nothing of it is filtered out: there an approximate index names candidates, which are scored exactly.
 
-A later approximate index for very large spaces belongs behind `VectorIndex.search`, before the exact pass.
+One thread writes, any number search at the same time without a lock, each on one moment of its space, perhaps a moment
+old; the caller filters the hits against the state it holds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import faiss
 import numpy as np
 
 from memoray.errors import InvalidRequestError
+from memoray.storage.near_vectors import near_rows
+from memoray.storage.vector_space import SealedVectors, Space, View
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Sequence
@@ -27,63 +28,27 @@ if TYPE_CHECKING:
     Rows = npt.NDArray[np.int64]
     Marks = npt.NDArray[np.bool_]
 
-ROWS_MIN = 4
-DEAD_MIN = 64
 OVERFETCH = 8
 # Allowed rows up to this part of all (1 in n) are gathered and scanned; above it, all are scanned and the rest skipped.
 GATHERED_PART = 8
 
 
-class _Rows:
-    """One space's rows; whoever took an array keeps a whole one."""
+class VectorBase(Protocol):
+    """What an index begins with."""
 
-    def __init__(self, dimension: int, capacity: int) -> None:
-        self.matrix = np.empty((max(capacity, ROWS_MIN), dimension), np.float32)
-        self.is_dead = np.zeros(len(self.matrix), np.bool_)
-        self.ids: list[str] = []
-        self.row_of: dict[str, int] = {}
-
-    @property
-    def dead_count(self) -> int:
-        return len(self.ids) - len(self.row_of)
-
-    def append(self, ids: Sequence[str], vectors: Vectors) -> None:
-        start = len(self.ids)
-        end = start + len(ids)
-        if end > len(self.matrix):
-            matrix = np.empty((max(end, 2 * len(self.matrix)), self.matrix.shape[1]), np.float32)
-            matrix[:start] = self.matrix[:start]
-            is_dead = np.zeros(len(matrix), np.bool_)
-            is_dead[:start] = self.is_dead[:start]
-            self.matrix, self.is_dead = matrix, is_dead
-        self.matrix[start:end] = vectors
-        self.ids.extend(ids)  # publishes: readers count rows by it
-        for row, key in enumerate(ids, start):
-            old = self.row_of.get(key)
-            self.row_of[key] = row
-            if old is not None:
-                self.is_dead[old] = True
-
-    def remove(self, key: str) -> None:
-        row = self.row_of.pop(key, None)
-        if row is not None:
-            self.is_dead[row] = True
-
-    def compacted(self) -> _Rows:
-        """The live rows in new arrays, with room to grow."""
-        rows = np.fromiter(self.row_of.values(), np.int64, len(self.row_of))
-        fresh = _Rows(self.matrix.shape[1], len(rows) + len(rows) // 2)
-        fresh.append(list(self.row_of), self.matrix[rows])
-        return fresh
+    def vectors(self, space: Hashable) -> SealedVectors | None:
+        """The sealed part of a space, if it has one."""
+        ...
 
 
 class VectorIndex:
-    """Exact search by inner product, which on L2-normalised vectors is cosine similarity."""
+    """Search by inner product, which on L2-normalised vectors is cosine similarity."""
 
-    def __init__(self, dimension: int) -> None:
-        """Make an empty index of vectors of this length."""
+    def __init__(self, dimension: int, base: VectorBase | None = None) -> None:
+        """Begin with the sealed rows of a base, or empty; vectors have this length."""
         self.dimension = dimension
-        self._spaces: dict[Hashable, _Rows] = {}
+        self._base = base
+        self._spaces: dict[Hashable, Space] = {}
 
     def is_usable(self, vector: Vectors) -> bool:
         """Whether a vector can be indexed: of the right length, with a length of its own that is finite and not zero.
@@ -113,45 +78,32 @@ class VectorIndex:
         if not good.all():
             message = f"the vector of {ids[int(np.argmin(good))]!r} is zero or not finite"
             raise InvalidRequestError(message)
-        if not ids:
-            return
-        rows = self._spaces.get(space)
-        if rows is None:
-            rows = _Rows(self.dimension, len(ids))
-            rows.append(ids, vectors)
-            self._spaces[space] = rows
-        else:
-            rows.append(ids, vectors)
-            self._tidy(space, rows)
+        if ids:
+            self._home(space).add(ids, vectors)
 
     def remove(self, space: Hashable, key: str) -> None:
         """Take an id out; one that is not there is left alone."""
-        rows = self._spaces.get(space)
-        if rows is not None:
-            rows.remove(key)
-            self._tidy(space, rows)
+        self._home(space).remove(key)
 
     def drop(self, space: Hashable) -> None:
-        """Forget a space."""
-        self._spaces.pop(space, None)
+        """Forget a space, its sealed part too."""
+        self._spaces[space] = Space(self.dimension, None)
 
     def ids(self, space: Hashable) -> set[str]:
         """Ids in a space."""
-        rows = self._spaces.get(space)
-        return set() if rows is None else set(rows.row_of)
+        return set(self._view(space).live_keys())
 
     def count(self, space: Hashable) -> int:
         """How many ids a space has."""
-        rows = self._spaces.get(space)
-        return 0 if rows is None else len(rows.row_of)
+        return self._view(space).live_count
+
+    def changed(self) -> dict[Hashable, View]:
+        """The present moment of every space that differs from the base."""
+        return {space: home.view for space, home in self._spaces.items()}
 
     def vector_of(self, space: Hashable, key: str) -> Vectors | None:
-        """A row; float32, shape (dimension,); None if the id has none. Not to be written to."""
-        rows = self._spaces.get(space)
-        if rows is None:
-            return None
-        row = rows.row_of.get(key)
-        return None if row is None else rows.matrix[row]
+        """A row; float32, shape (dimension,), read-only; None if the id has none. For the writer's thread."""
+        return (self._spaces.get(space) or self._sealed(space)).row(key)
 
     def cosines(self, space: Hashable, ids: Collection[str], query: Vectors) -> dict[str, float]:
         """Inner products of a query with the rows of ids; an id without a row is left out, for a bad query all are."""
@@ -171,33 +123,58 @@ class VectorIndex:
         Returns:
             Ids and their inner products, highest first, ties by id; as many as there are, at most k.
         """
-        rows = self._spaces.get(space)
-        if rows is None or k < 1 or not self.is_usable(query):
+        view = self._view(space)
+        if k < 1 or not view.live_count or not self.is_usable(query):
             return [], []
-        if allowed is None:
-            is_out = rows.is_dead.copy()  # marks first, then the count, then the rows: see the module's first lines
-            count = len(rows.ids)
-            found, scores = _scan(query, rows.matrix[:count], is_out, k)
-            return _ranked(rows.ids, found, scores, k)
-        row_of = rows.row_of
-        chosen = np.array([row for key in set(allowed) if (row := row_of.get(key)) is not None], np.int64)
-        count = len(rows.ids)
-        matrix = rows.matrix[:count]
-        is_out = np.ones(count, np.bool_)
-        if len(chosen) * GATHERED_PART > count:
-            is_out[chosen] = False
-            found, scores = _scan(query, matrix, is_out, k)
-        else:
-            chosen.sort()
-            found, scores = _scan(query, matrix[chosen], is_out[:0], k)
-            found = chosen[found]
-        return _ranked(rows.ids, found, scores, k)
+        pairs: list[tuple[float, str]] = []
+        sealed = view.sealed
+        wanted = None if allowed is None else frozenset(allowed)
+        if sealed is not None and view.sealed_dead_count < len(sealed.matrix):
+            found, scores = _search_sealed(view, sealed, query, k, wanted)
+            keys = sealed.keys
+            pairs += [(-score, keys[row]) for row, score in zip(found.tolist(), scores.tolist(), strict=True)]
+        if view.tail_count:
+            found, scores = _search_tail(view, query, k, wanted)
+            tail_keys = view.keys
+            pairs += [(-score, tail_keys[row]) for row, score in zip(found.tolist(), scores.tolist(), strict=True)]
+        pairs.sort()
+        del pairs[k:]
+        return [key for _, key in pairs], [-score for score, _ in pairs]
 
-    def _tidy(self, space: Hashable, rows: _Rows) -> None:
-        if not rows.row_of:
-            self.drop(space)
-        elif rows.dead_count > DEAD_MIN + len(rows.ids) // 4:
-            self._spaces[space] = rows.compacted()
+    def _home(self, space: Hashable) -> Space:
+        home = self._spaces.get(space)
+        if home is None:
+            home = self._spaces[space] = self._sealed(space)
+        return home
+
+    def _view(self, space: Hashable) -> View:
+        return (self._spaces.get(space) or self._sealed(space)).view
+
+    def _sealed(self, space: Hashable) -> Space:
+        return Space(self.dimension, None if self._base is None else self._base.vectors(space))
+
+
+def _search_sealed(
+    view: View, sealed: SealedVectors, query: Vectors, k: int, wanted: frozenset[str] | None
+) -> tuple[Rows, Vectors]:
+    if wanted is not None:
+        rows = np.array([row for key in wanted if (row := sealed.keys.find(key)) >= 0], np.int64)
+        return _filtered(query, sealed.matrix, rows[~view.is_sealed_dead[rows]], k)
+    if sealed.near is not None:
+        return near_rows(sealed.near, sealed.matrix, query, k, view.is_sealed_dead, view.sealed_dead_count)
+    return _scan(query, sealed.matrix, view.is_sealed_dead, view.sealed_dead_count, k)
+
+
+def _search_tail(view: View, query: Vectors, k: int, wanted: frozenset[str] | None) -> tuple[Rows, Vectors]:
+    matrix = view.matrix[: view.tail_count]
+    if wanted is not None:
+        keys = view.keys
+        rows = view.live_tail_rows()
+        chosen = [row for row in rows.tolist() if keys[row] in wanted]
+        return _filtered(query, matrix, np.array(chosen, np.int64), k)
+    dead_count = int(view.is_tail_dead.sum())
+    marks = view.tail_marks() if dead_count else view.is_tail_dead
+    return _scan(query, matrix, marks, dead_count, k)
 
 
 def _are_usable(vectors: Vectors) -> Marks:
@@ -207,26 +184,37 @@ def _are_usable(vectors: Vectors) -> Marks:
     return good
 
 
-def _scan(query: Vectors, matrix: Vectors, is_out: Marks, k: int) -> tuple[Rows, Vectors]:
-    """The best rows of a matrix that are not out, highest first: k and perhaps more; rows beyond the marks are in.
+def _filtered(query: Vectors, matrix: Vectors, rows: Rows, k: int) -> tuple[Rows, Vectors]:
+    """The best of some rows of a matrix."""
+    if len(rows) * GATHERED_PART > len(matrix):
+        is_out = np.ones(len(matrix), np.bool_)
+        is_out[rows] = False
+        return _scan(query, matrix, is_out, len(matrix) - len(rows), k)
+    rows.sort()
+    found, scores = _scan(query, matrix[rows], np.zeros(0, np.bool_), 0, k)
+    return rows[found], scores
+
+
+def _scan(query: Vectors, matrix: Vectors, is_out: Marks, out_count: int, k: int) -> tuple[Rows, Vectors]:
+    """The best rows of a matrix that are not out, highest first: k and perhaps more; `is_out` is read if any is.
 
     Rows that are out take places among the best, so more are asked for until k others are found, and one that is worse
     than the k-th: then no row that ties with the k-th can be missing.
     """
     count = len(matrix)
-    out_count = int(np.count_nonzero(is_out[:count]))
     wanted = k + OVERFETCH
     wanted += wanted * out_count // max(count - out_count, 1)
     while True:
         if 4 * wanted > count:
             wanted = count
         found, scores = _best(query, matrix, wanted)
-        is_in = np.ones(len(found), np.bool_)
-        marked = found < len(is_out)
-        is_in[marked] = ~is_out[found[marked]]
-        inside = scores[is_in]
+        if out_count:
+            is_in = ~is_out[found]
+            inside, rows = scores[is_in], found[is_in]
+        else:
+            inside, rows = scores, found
         if wanted == count or (len(inside) >= k and inside[k - 1] > scores[-1]):
-            return found[is_in], inside
+            return rows, inside
         wanted *= 4
 
 
@@ -237,15 +225,3 @@ def _best(query: Vectors, matrix: Vectors, k: int) -> tuple[Rows, Vectors]:
     scores, found = faiss.knn(query[None, :], matrix, k, metric=faiss.METRIC_INNER_PRODUCT)
     is_row = found[0] >= 0
     return found[0][is_row], scores[0][is_row]
-
-
-def _ranked(ids: list[str], rows: Rows, scores: Vectors, k: int) -> tuple[list[str], list[float]]:
-    """The first k ids, ties by id; of two rows of one id the newer counts."""
-    newest: dict[str, tuple[int, float]] = {}
-    for row, score in zip(rows.tolist(), scores.tolist(), strict=True):
-        key = ids[row]
-        known = newest.get(key)
-        if known is None or known[0] < row:
-            newest[key] = row, score
-    ranked = sorted((-score, key) for key, (_, score) in newest.items())[:k]
-    return [key for _, key in ranked], [-score for score, _ in ranked]

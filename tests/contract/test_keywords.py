@@ -11,6 +11,7 @@ import pytest
 
 from memoray.storage.keywords import KeywordIndex
 from tests.support.naive_indexes import NaiveKeywords
+from tests.support.sealed_indexes import sealed_keywords
 
 WORDS = [f"w{number}" for number in range(30)]
 
@@ -32,7 +33,7 @@ def assert_same(found: tuple[list[str], list[float]], expected: tuple[list[str],
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_searches_equal_the_definition_through_commits_replacements_and_removals(seed: int) -> None:
+def test_searches_equal_the_definition_through_sealing_replacements_and_removals(seed: int) -> None:
     chance = random.Random(seed)
     real, naive = KeywordIndex(), NaiveKeywords()
     for step in range(300):
@@ -49,7 +50,7 @@ def test_searches_equal_the_definition_through_commits_replacements_and_removals
             real.add(space, key, terms)
             naive.add(space, key, terms)
         if step % 37 == 0:
-            real.commit()
+            real = sealed_keywords(naive)
         if step % 10 == 0:
             query = chance.choices(WORDS, k=3)
             for allowed in (None, {f"k{number}" for number in range(0, 60, 2)}, set[str]()):
@@ -66,7 +67,7 @@ def test_the_best_few_of_many_are_the_best_although_long_postings_are_not_read()
         real.add("s", f"k{number}", document)
         naive.add("s", f"k{number}", document)
         if number in {1000, 2000, 2600}:
-            real.commit()
+            real = sealed_keywords(naive)
         if number % 7 == 0:
             gone = f"k{chance.randrange(number + 1)}"
             real.remove("s", gone)
@@ -79,65 +80,66 @@ def test_the_best_few_of_many_are_the_best_although_long_postings_are_not_read()
 
 
 def test_equal_scores_are_ordered_by_key() -> None:
-    index = KeywordIndex()
+    index, naive = KeywordIndex(), NaiveKeywords()
     for number in (3, 1, 4, 0, 2):
         index.add("s", f"k{number}", ["tea", "green"])
+        naive.add("s", f"k{number}", ["tea", "green"])
         if number == 4:
-            index.commit()
+            index = sealed_keywords(naive)
     keys, scores = index.search("s", ["green", "tea", "tea"], 3)
     assert keys == ["k0", "k1", "k2"]
     assert len(set(scores)) == 1
 
 
-def test_what_was_removed_or_replaced_is_gone_from_the_base_too() -> None:
-    index = KeywordIndex()
+def test_what_was_removed_or_replaced_is_gone_from_the_sealed_part_too() -> None:
+    index, naive = KeywordIndex(), NaiveKeywords()
     for generation in range(3):
         for number in range(100):
-            index.add("s", f"k-{number}", ["tea", f"g{generation}"])
-        index.commit()
+            for each in (index, naive):
+                each.add("s", f"k-{number}", ["tea", f"g{generation}"])
+        if generation < 2:
+            index = sealed_keywords(naive)
     for number in range(3, 100):
         index.remove("s", f"k-{number}")
-    for _ in range(2):
-        assert index.search("s", ["tea"], 5)[0] == ["k-0", "k-1", "k-2"]
-        assert index.search("s", ["g1"], 5) == ([], [])
-        index.commit()  # raises if Tantivy holds more or fewer documents than there are
+        naive.remove("s", f"k-{number}")
+    for each in (index, sealed_keywords(naive)):
+        assert each.search("s", ["tea"], 5)[0] == ["k-0", "k-1", "k-2"]
+        assert each.search("s", ["g1"], 5) == ([], [])
 
 
-def test_a_commit_changes_no_answer() -> None:
-    index = KeywordIndex()
+def test_sealing_changes_no_answer_to_the_last_bit() -> None:
+    index, naive = KeywordIndex(), NaiveKeywords()
     for number in range(50):
-        index.add("s", f"k{number:02}", [WORDS[number % 7], WORDS[number % 5], "all"])
-    before = index.search("s", ["all", WORDS[3]], 50)
-    assert index.tail_count == 50
-    index.commit()
-    assert index.tail_count == 0
-    assert index.search("s", ["all", WORDS[3]], 50) == before
+        terms = [WORDS[number % 7], WORDS[number % 5], *["all"] * (number % 20)]
+        index.add("s", f"k{number:02}", terms)
+        naive.add("s", f"k{number:02}", terms)
+    for query in (["all", WORDS[3]], ["all"], [WORDS[1], WORDS[2]]):
+        assert sealed_keywords(naive).search("s", query, 50) == index.search("s", query, 50)
 
 
 def test_a_documents_score_does_not_depend_on_other_spaces_or_on_what_is_gone() -> None:
-    alone, crowded = KeywordIndex(), KeywordIndex()
+    alone, naive = KeywordIndex(), NaiveKeywords()
     for number in range(200):
-        crowded.add("other", f"k{number}", ["tea", "tea", "coffee"])
-        crowded.add("s", f"gone{number}", ["tea"])
-    crowded.commit()
+        naive.add("other", f"k{number}", ["tea", "tea", "coffee"])
+        naive.add("s", f"gone{number}", ["tea"])
+    crowded = sealed_keywords(naive)
     for number in range(200):
         crowded.remove("s", f"gone{number}")
     for index in (alone, crowded):
         index.add("s", "a", ["tea", "green"])
         index.add("s", "b", ["coffee"])
-    crowded.commit()
     assert crowded.search("s", ["tea"], 10) == alone.search("s", ["tea"], 10)
 
 
 @pytest.mark.parametrize("term", ["", "\x1f", "1\x1fa", "a b", "\u4e2d", "x" * 70_000, "\ud800", "AND", "a:b*", "\0"])
 def test_any_string_is_a_term(term: str) -> None:
-    index = KeywordIndex()
-    index.add("s", "a", [term, "plain"])
-    index.add("t", "b", ["plain"])
-    for _ in range(2):
-        assert index.search("s", [term], 5)[0] == ["a"]
-        assert index.search("t", [term], 5)[0] == []
-        index.commit()
+    index, naive = KeywordIndex(), NaiveKeywords()
+    for each in (index, naive):
+        each.add("s", "a", [term, "plain"])
+        each.add("t", "b", ["plain"])
+    for each in (index, sealed_keywords(naive)):
+        assert each.search("s", [term], 5)[0] == ["a"]
+        assert each.search("t", [term], 5)[0] == []
 
 
 def test_no_query_terms_no_documents_and_no_space() -> None:
@@ -151,8 +153,9 @@ def test_no_query_terms_no_documents_and_no_space() -> None:
 
 @pytest.mark.usefixtures("busy_threads")
 def test_a_document_that_is_replaced_is_never_missing_and_never_there_twice() -> None:
-    index = KeywordIndex()
-    index.add("s", "moves", ["anchor"])
+    naive = NaiveKeywords()
+    naive.add("s", "moves", ["anchor"])
+    index = sealed_keywords(naive)
     is_done = threading.Event()
     wrong: list[object] = []
 
@@ -167,33 +170,6 @@ def test_a_document_that_is_replaced_is_never_missing_and_never_there_twice() ->
         reader.start()
     for number in range(4000):
         index.add("s", "moves", ["anchor", WORDS[number % 7]])
-        if number % 100 == 0:
-            index.commit()
-    is_done.set()
-    for reader in readers:
-        reader.join()
-    assert not wrong
-
-
-@pytest.mark.usefixtures("busy_threads")
-def test_readers_beside_commits_always_find_what_is_there() -> None:
-    index = KeywordIndex()
-    index.add("s", "stays", ["anchor"])
-    is_done = threading.Event()
-    wrong: list[object] = []
-
-    def read() -> None:
-        while not is_done.is_set():
-            found = index.search("s", ["anchor"], 5)[0]
-            if found != ["stays"]:
-                wrong.append(found)
-
-    readers = [threading.Thread(target=read) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    for number in range(40):
-        index.add("s", f"k{number}", ["other", WORDS[number % 7]])
-        index.commit()
     is_done.set()
     for reader in readers:
         reader.join()

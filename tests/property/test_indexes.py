@@ -15,6 +15,7 @@ from memoray.keys import UserKey
 from memoray.storage.keywords import KeywordIndex
 from memoray.storage.vectors import VectorIndex
 from tests.support.naive_indexes import NaiveKeywords, NaiveVectors
+from tests.support.sealed_indexes import sealed_keywords, sealed_vectors
 
 # Users whose keys read the same when they are joined, and the two spaces of one.
 SPACES: list[Hashable] = [
@@ -55,9 +56,8 @@ class KeywordMachine(RuleBasedStateMachine):
         self.naive.drop(space)
 
     @rule()
-    def commit(self) -> None:
-        self.real.commit()
-        assert self.real.tail_count == 0
+    def seal(self) -> None:
+        self.real = sealed_keywords(self.naive)
 
     @rule(space=spaces, query=st.lists(terms, max_size=4), k=st.integers(0, 9), allowed=filters)
     def search(self, space: Hashable, query: list[str], k: int, allowed: frozenset[str] | list[str] | None) -> None:
@@ -103,6 +103,10 @@ class VectorMachine(RuleBasedStateMachine):
     def drop(self, space: Hashable) -> None:
         self.real.drop(space)
         self.naive.drop(space)
+
+    @rule()
+    def seal(self) -> None:
+        self.real = sealed_vectors(self.naive)
 
     @rule(space=spaces, direction=directions, k=st.integers(0, 9), allowed=filters)
     def search(self, space: Hashable, direction: int, k: int, allowed: frozenset[str] | list[str] | None) -> None:

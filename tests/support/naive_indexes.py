@@ -36,7 +36,7 @@ class NaiveVectors:
 
 
 class NaiveKeywords:
-    """BM25 by its formula, over everything."""
+    """BM25 by its formula, over everything; more than 15 of a term in a document count as 15."""
 
     def __init__(self) -> None:
         self.spaces: dict[Hashable, dict[str, Counter[str]]] = {}
@@ -49,9 +49,6 @@ class NaiveKeywords:
 
     def drop(self, space: Hashable) -> None:
         self.spaces.pop(space, None)
-
-    def commit(self) -> None:
-        """Nothing to do."""
 
     def search(
         self, space: Hashable, terms: Sequence[str], k: int, allowed: Collection[str] | None = None
@@ -66,9 +63,10 @@ class NaiveKeywords:
             score = 0.0
             for term, frequency in frequencies.items():
                 if counts[term]:
+                    count = min(counts[term], 15)
                     weight = math.log(1 + (len(documents) - frequency + 0.5) / (frequency + 0.5))
                     norm = 1.2 * (0.25 + 0.75 * counts.total() / average)
-                    score += weight * counts[term] * 2.2 / (counts[term] + norm)
+                    score += weight * count * 2.2 / (count + norm)
             if score and (allowed is None or key in allowed):
                 scored.append((-score, key))
         best = sorted(scored)[:k]
