@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec.structs import fields
@@ -17,8 +17,6 @@ from memoray.storage.columns import Binary, Keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from memoray.engine.base import Base
 
     Columns = Mapping[str, Any]
 
@@ -268,10 +266,31 @@ class SessionMap:
         return (keys[row].decode() for row in range(self._start, self._end))
 
 
+class Users(Protocol):
+    """What a base knows of its users, by number."""
+
+    @property
+    def users_count(self) -> int:
+        """How many there are."""
+        ...
+
+    def number_of(self, user: UserKey) -> int:
+        """A user's number; -1 if there is none."""
+        ...
+
+    def user_key(self, number: int) -> UserKey:
+        """The user of a number."""
+        ...
+
+    def user_state(self, number: int) -> UserState:
+        """The state of one."""
+        ...
+
+
 class UserMap:
     """User states by user key."""
 
-    def __init__(self, base: Base) -> None:
+    def __init__(self, base: Users) -> None:
         self._base = base
 
     def get(self, key: UserKey) -> UserState | None:

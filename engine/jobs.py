@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -80,6 +81,7 @@ class JobRunner:
         self._queued: set[UserKey] = set()
         self._running: set[UserKey] = set()
         self._later: list[tuple[float, int, UserKey]] = []
+        self._timers: dict[UserKey, float] = {}
         self._tie = 0
         self._is_open = True
         self._threads = [
@@ -175,7 +177,10 @@ class JobRunner:
             while self._is_open:
                 now = time.monotonic()
                 while self._later and self._later[0][0] <= now:
-                    self._queue(heapq.heappop(self._later)[2])
+                    at, _, user = heapq.heappop(self._later)
+                    if self._timers.get(user) == at:
+                        del self._timers[user]
+                    self._queue(user)
                 if self._ready:
                     user = self._ready.popleft()
                     self._queued.discard(user)
@@ -222,20 +227,23 @@ class JobRunner:
             wait = 0.0 if job.retry_at is None else self._seconds_until(job.retry_at)
             self._queue_in(user, wait)
         elif lacks_vectors(state, user):
-            if user not in self._mend_due:
-                wait = self._mend_waits.get(user, 0.0)
-                self._mend_due[user] = time.monotonic() + wait
-                self._queue_in(user, wait)
+            now = time.monotonic()
+            due = self._mend_due.setdefault(user, now + self._mend_waits.get(user, 0.0))
+            self._queue_in(user, due - now)
         else:
             self._mend_due.pop(user, None)
             self._mend_waits.pop(user, None)
 
     def _queue_in(self, user: UserKey, seconds: float) -> None:
+        """Look at a user again after a while, or sooner if that is planned already: whoever looks plans anew."""
         if seconds <= 0:
             self._queue(user)
-        else:
+            return
+        at = time.monotonic() + seconds
+        if self._timers.get(user, math.inf) > at:
+            self._timers[user] = at
             self._tie += 1
-            heapq.heappush(self._later, (time.monotonic() + seconds, self._tie, user))
+            heapq.heappush(self._later, (at, self._tie, user))
 
 
 def first_job(state: ShardState, user: UserKey) -> JobState | None:

@@ -189,7 +189,8 @@ class Sealer:
     def close(self, timeout: float) -> bool:
         """Let what runs end, without an exchange; False if it takes longer than `timeout` seconds."""
         self._closing.set()
-        thread = self._thread
+        with self._lock:
+            thread = self._thread
         if thread is not None:
             thread.join(timeout)
         return self._thread is None

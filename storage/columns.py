@@ -27,7 +27,7 @@ META = b"memoray"
 class Binary:
     """Byte strings by row, without a Python object for each."""
 
-    def __init__(self, column: pa.LargeBinaryArray) -> None:
+    def __init__(self, column: Any) -> None:  # noqa: ANN401 - pyarrow has no types
         """View a column; it has no nulls."""
         self.column = column
         _, offsets, data = column.buffers()
@@ -77,8 +77,8 @@ def write_columns(path: Path, columns: Mapping[str, Array | Binary], meta: bytes
         OSError: the file system refused.
     """
     # One record batch has one length, so each column is a list with one item.
-    fields: list[pa.Field] = []
-    arrays: list[pa.Array] = []
+    fields: list[Any] = []
+    arrays: list[Any] = []
     for name, column in columns.items():
         values = column.column if isinstance(column, Binary) else _to_arrow(column)
         kind = pa.large_list(values.type)
@@ -109,7 +109,7 @@ def read_columns(path: Path) -> tuple[dict[str, Any], bytes]:
     return {name: _view(batch.column(name).values) for name in reader.schema.names}, meta
 
 
-def _to_arrow(array: Array) -> pa.Array:
+def _to_arrow(array: Array) -> Any:  # noqa: ANN401 - pyarrow has no types
     if array.dtype.kind == "S":
         width = max(array.dtype.itemsize, 1)
         return pa.FixedSizeBinaryArray.from_buffers(
@@ -121,7 +121,7 @@ def _to_arrow(array: Array) -> pa.Array:
     return pa.array(np.ascontiguousarray(array))
 
 
-def _view(values: pa.Array) -> Array | Binary:
+def _view(values: Any) -> Array | Binary:  # noqa: ANN401 - likewise
     if pa.types.is_large_binary(values.type):
         return Binary(values)
     if pa.types.is_fixed_size_binary(values.type):
