@@ -186,9 +186,12 @@ class Sealer:
             waiting, self._since = self._since, []
         return waiting
 
-    def close(self, timeout: float) -> bool:
-        """Let what runs end, without an exchange; False if it takes longer than `timeout` seconds."""
+    def begin_close(self) -> None:
+        """Begin no more; what runs ends without an exchange."""
         self._closing.set()
+
+    def join(self, timeout: float) -> bool:
+        """Wait for what runs; False if it takes longer than `timeout` seconds."""
         with self._lock:
             thread = self._thread
         if thread is not None:

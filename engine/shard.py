@@ -347,8 +347,10 @@ class Shard:
         deadline = time.monotonic() + timeout
         is_idle = self._runner.close(timeout)
         if self._sealer is not None:
-            is_idle = self._sealer.close(max(0.1, deadline - time.monotonic())) and is_idle
-        return self._writer.close(max(0.1, deadline - time.monotonic())) and is_idle
+            self._sealer.begin_close()
+        is_idle = self._writer.close(max(0.1, deadline - time.monotonic())) and is_idle
+        # After the writer, which alone begins to seal.
+        return (self._sealer is None or self._sealer.join(max(0.1, deadline - time.monotonic()))) and is_idle
 
     def _embed(self, texts: Sequence[str | None]) -> list[bytes | None]:
         return embed_texts(self._embedder, texts, self.projections.vectors)
