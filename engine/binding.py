@@ -10,12 +10,14 @@ import msgspec
 
 from memoray.errors import InvalidRequestError
 from memoray.storage.manifest import Manifest, create_manifest
+from memoray.text import check_language
 
 if TYPE_CHECKING:
     from memoray.config import EngineConfig
     from memoray.protocols import Embedder, Extractor
     from memoray.storage.filesystem import FileSystem
 
+DEFAULT_LANGUAGE = "english"
 FINGERPRINT_SENTENCE = "The quick brown fox jumps over the lazy dog."
 
 
@@ -76,8 +78,10 @@ def bind_manifest(
         config: bounds that a new store is created with.
 
     Raises:
-        InvalidRequestError: the store has another shard count or was made with another embedder.
+        InvalidRequestError: the store has another shard count or was made with another embedder or language, or there
+            is no stemmer for the language.
     """
+    check_language(config.language or DEFAULT_LANGUAGE)
     wanted = Manifest(
         store_id=secrets.token_hex(8),
         cluster_id=secrets.token_hex(8),
@@ -85,6 +89,7 @@ def bind_manifest(
         embedder_name=card.name,
         embedder_dimension=card.dimension,
         embedder_fingerprint=base64.b64encode(card.fingerprint).decode(),
+        language=config.language or DEFAULT_LANGUAGE,
         requests_remembered_count_max=config.requests_count_max,
         requests_remembered_age_seconds_max=config.requests_age_seconds_max,
     )
@@ -96,6 +101,12 @@ def bind_manifest(
         message = (
             f"{store} was made with embedder {manifest.embedder_name!r}, dimension {manifest.embedder_dimension}; "
             f"{card.name!r} of dimension {card.dimension} would mix vectors; start it with the same embedder"
+        )
+        raise InvalidRequestError(message)
+    if config.language and manifest.language != config.language:
+        message = (
+            f"{store} was made with the stemmer for {manifest.language!r}; queries stemmed for {config.language!r} "
+            "would miss what is in it; leave the language out, or make a new store"
         )
         raise InvalidRequestError(message)
     return manifest

@@ -12,7 +12,7 @@ from memoray.engine.context import TurnContext
 from memoray.engine.links import links_of
 from memoray.engine.projections import entries_of, from_bytes, turns_of
 from memoray.entries import EntryId
-from memoray.messages import TurnId
+from memoray.messages import Turn, TurnId
 from memoray.requests import Filters, ReadAnswer, Source, source_of
 from memoray.retrieval.filters import admits_entry, admits_turn, admits_turns
 from memoray.retrieval.fusion import Leg
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from memoray.engine.state import ShardState, UserState
     from memoray.entries import Entry
     from memoray.keys import UserKey
-    from memoray.messages import Turn
     from memoray.requests import SearchRequest
     from memoray.storage.vectors import VectorIndex
 
+    Item = Entry | Turn
     Vector = npt.NDArray[np.float32]
 
 
@@ -46,8 +46,10 @@ def recent(state: ShardState, user: UserKey, limit: int | None) -> ReadAnswer:
     return ReadAnswer(tuple(entries), sources_of(known, entries, ()), state.last_seq)
 
 
-def _recency(entry: Entry) -> tuple[float, float, str]:
-    return -entry.updated_at.timestamp(), -entry.created_at.timestamp(), entry.id
+def _recency(item: Item) -> tuple[float, float, str]:
+    if isinstance(item, Turn):
+        return -item.recorded_at.timestamp(), 0.0, item.id
+    return -item.updated_at.timestamp(), -item.created_at.timestamp(), item.id
 
 
 def find_legs(
@@ -130,12 +132,18 @@ class _Search:
         if self._request.entries:
             space, entries = entries_of(self._request.user), None if is_open else self._admitted_entries(filters)
             for name, number, search in self._searches("entry", space):
-                legs.append(_leg(name, number, search(self._depth, entries), self._known.entries.__contains__))
+                legs.append(_leg(name, number, search(self._depth, entries), self._entry))
         if self._request.turns and admits_turns(filters):
             space, turns = turns_of(self._request.user), None if is_open else self._admitted_turns(filters)
             for name, number, search in self._searches("turn", space):
-                legs.append(_leg(name, number, self.context.best(search, self._depth, turns), self.context.is_live))
+                legs.append(_leg(name, number, self.context.best(search, self._depth, turns), self._turn))
         return tuple(legs)
+
+    def _entry(self, key: str) -> Item | None:
+        return self._known.entries.get(EntryId(key))
+
+    def _turn(self, key: str) -> Item | None:
+        return self._known.turns.get(TurnId(key)) if self.context.is_live(key) else None
 
     def _searches(self, what: str, space: Space) -> Iterator[tuple[str, int, Search]]:
         vectors, keywords = self._projections.vectors, self._projections.keywords
@@ -159,9 +167,12 @@ class _Search:
         return [key for key, turn in self._known.turns.items() if key not in withdrawn and admits_turn(turn, filters)]
 
 
-def _leg(name: str, query: int, found: tuple[list[str], list[float]], is_live: Callable[[str], bool]) -> Leg:
-    pairs = [(key, score) for key, score in zip(*found, strict=True) if is_live(key)]
-    return Leg(name, tuple(key for key, _ in pairs), tuple(score for _, score in pairs), query)
+def _leg(name: str, query: int, found: tuple[list[str], list[float]], item_of: Callable[[str], Item | None]) -> Leg:
+    """A leg of what is live, equal scores by the most recent."""
+    items = [(item, score) for key, score in zip(*found, strict=True) if (item := item_of(key)) is not None]
+    if len({score for _, score in items}) < len(items):
+        items.sort(key=lambda each: (-each[1], _recency(each[0])))
+    return Leg(name, tuple(item.id for item, _ in items), tuple(score for _, score in items), query)
 
 
 def sources_of(known: UserState, entries: Iterable[Entry], turns: Iterable[Turn]) -> dict[str, Source]:

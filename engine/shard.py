@@ -111,6 +111,7 @@ class Shard:
         """
         if checker is None and config.checker is not None:
             checker = checker_of(config.checker)
+        config = replace(config, language=manifest.language)  # the one that everything was indexed with
         self.number = shard
         self.config = config
         self._manifest = manifest

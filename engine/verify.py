@@ -43,28 +43,27 @@ class ShardReport(msgspec.Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def verify_store(fs: FileSystem, root: str, language: str = "english") -> Iterator[ShardReport]:
+def verify_store(fs: FileSystem, root: str) -> Iterator[ShardReport]:
     """Read every shard's log, fold it, build its indexes, and hold all of it against what must always be true.
 
     Args:
         fs: where the store is.
         root: its directory.
-        language: of the stemmer.
 
     Raises:
         NotFoundError: there is no store.
     """
     manifest = read_manifest(fs, root)
     for shard in range(manifest.shards_count):
-        yield _verify(fs, root, manifest, shard, language)
+        yield _verify(fs, root, manifest, shard)
 
 
-def _verify(fs: FileSystem, root: str, manifest: Manifest, shard: int, language: str) -> ShardReport:
+def _verify(fs: FileSystem, root: str, manifest: Manifest, shard: int) -> ShardReport:
     directory = shard_directory(root, shard)
     if not fs.exists(directory):
         return ShardReport(shard)  # never opened
     state = begin(manifest, shard)
-    projections = Projections(manifest.embedder_dimension, language)
+    projections = Projections(manifest.embedder_dimension, manifest.language)
     try:
         recovered = read_batches(fs, directory, shard=shard)
         state = replay(state, recovered.batches, projections)

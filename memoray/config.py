@@ -52,7 +52,8 @@ class EngineConfig(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     Attributes:
         policy: update policy of reconcile.
         enabled: operations that an extractor may bring about; gates every path, fallbacks too.
-        language: of the stemmer; one per store.
+        language: of the stemmer, for life of a store: another than it was made with is refused. "": the store's own,
+            english in a new one.
         extraction_workers_count: jobs of one shard that run at the same time, each for another user. 0: whoever submits
             runs the user's jobs, and is answered when its own has ended.
         user_jobs_count_max: jobs of one user that may wait; a submit beyond them returns when its own job has ended.
@@ -78,7 +79,7 @@ class EngineConfig(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
     policy: UpdatePolicy = UpdatePolicy.SUPERSEDE
     enabled: frozenset[str] = ALL_OPERATIONS
-    language: str = "english"
+    language: str = ""
     extraction_workers_count: int = 1
     user_jobs_count_max: int = 10
     submits_waiting_max: int = 16

@@ -167,14 +167,24 @@ def _stemmers() -> threading.local:
     return threading.local()
 
 
+def check_language(language: str) -> str:
+    """Return a language unchanged, or refuse it.
+
+    Raises:
+        InvalidRequestError: there is no stemmer for it; the message lists those there are.
+    """
+    if language not in Stemmer.algorithms():
+        message = f"no stemmer for language {language!r}; there are: {', '.join(sorted(Stemmer.algorithms()))}"
+        raise InvalidRequestError(message)
+    return language
+
+
 def stems(words: list[str], language: str = "english") -> list[str]:
     """Stems of folded words, one for each. A stemmer is not safe to share between threads, so each has its own."""
     stemmers = _stemmers()
     stemmer = getattr(stemmers, language, None)
     if stemmer is None:
-        if language not in Stemmer.algorithms():
-            message = f"no stemmer for language {language!r}; there are: {', '.join(sorted(Stemmer.algorithms()))}"
-            raise InvalidRequestError(message)
+        check_language(language)
         stemmer = Stemmer.Stemmer(language)
         setattr(stemmers, language, stemmer)
     return list(stemmer.stemWords(words))
@@ -184,14 +194,22 @@ def _pairs(run: str) -> list[str]:
     return [run] if len(run) == 1 else [run[start : start + 2] for start in range(len(run) - 1)]
 
 
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+
+
+def _han_characters(run: str) -> list[str]:
+    """The Han characters of a run of several: many are words, and a query may be one of them alone."""
+    return _HAN.findall(run) if len(run) > 1 else []
+
+
 _HANGUL_WORD = re.compile(f"^[{_HANGUL}]{{2,}}$")
 
 
 def index_terms(text: str, language: str = "english") -> list[str]:
     """Terms that a text is indexed and queried by, in order, with repeats.
 
-    Words are stemmed; numbers are whole; runs of unspaced scripts are overlapping pairs; Hangul words are both.
-    Function words are dropped unless there is nothing else.
+    Words are stemmed; numbers are whole; runs of unspaced scripts are overlapping pairs, and their Han characters one
+    by one; Hangul words are whole and in pairs. Function words are dropped unless there is nothing else.
 
     Raises:
         InvalidRequestError: there is no stemmer for the language; the message lists those there are.
@@ -210,6 +228,7 @@ def index_terms(text: str, language: str = "english") -> list[str]:
             terms.append(bare_number(token.text))
         else:
             terms += _pairs(token.text)
+            terms += _han_characters(token.text)
     return terms
 
 

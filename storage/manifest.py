@@ -24,6 +24,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         embedder_name: model and version that made its vectors.
         embedder_dimension: length of every vector.
         embedder_fingerprint: base64 of the little-endian float32 bytes of a fixed sentence's vector.
+        language: of the stemmer that its keywords were made with.
         slots_count: hash slots that the shards divide among themselves.
         map_version: grows whenever slots move between shards.
         requests_remembered_count_max: request ids remembered in a shard.
@@ -37,6 +38,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     embedder_name: str
     embedder_dimension: int
     embedder_fingerprint: str
+    language: str = "english"
     slots_count: int = SLOTS_COUNT
     map_version: int = 1
     requests_remembered_count_max: int = 100_000

@@ -195,6 +195,23 @@ for line in sys.stdin:
 """
 
 
+def test_a_store_keeps_the_language_that_it_was_made_with(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with open_fake(path, config=EngineConfig(language="german")) as memory:
+        memory.add(ANA, "Mag Katzen")
+        memory.add(ANA, "Mag Hunde")
+    for config in (None, EngineConfig(), EngineConfig(language="german")):
+        with open_fake(path, config=config) as memory:
+            hits = memory.search(ANA, "Katze", explain=True).hits
+            assert [share.leg for share in hits[0].shares] == ["entry_keyword", "entry_vector"]
+            assert hits[0].text == "Mag Katzen"
+    with pytest.raises(InvalidRequestError, match=r"'german'.*'english'.*leave the language out"):
+        open_fake(path, config=EngineConfig(language="english"))
+    with pytest.raises(InvalidRequestError, match="klingon"):
+        open_fake(tmp_path / "other", config=EngineConfig(language="klingon"))
+    assert not (tmp_path / "other").exists()
+
+
 @pytest.fixture
 def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that has the store open."""

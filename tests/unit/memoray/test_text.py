@@ -36,7 +36,8 @@ def test_what_reads_the_same_folds_the_same(one: str, other: str) -> None:
         ("Do you not like it?", ["not", "like"]),
         ("foo foo bar", ["foo", "foo", "bar"]),
         ("\u4e2d", ["\u4e2d"]),
-        ("hello\u4f60\u597d\u5417", ["hello", "\u4f60\u597d", "\u597d\u5417"]),
+        ("hello\u4f60\u597d\u5417", ["hello", "\u4f60\u597d", "\u597d\u5417", "\u4f60", "\u597d", "\u5417"]),
+        ("\u732b\u304c\u597d", ["\u732b\u304c", "\u304c\u597d", "\u732b", "\u597d"]),
         ("\u0939\u093f\u0928\u094d\u0926\u0940", ["\u0939\u093f\u0928\u094d\u0926\u0940"]),
         ("\u0663 kg", ["3", "kg"]),
         ("?", []),
@@ -52,6 +53,14 @@ def test_terms(text: str, terms: list[str]) -> None:
 def test_a_part_of_a_run_without_spaces_shares_all_its_terms(query: str) -> None:
     stored = index_terms("\u628a\u6a5f\u5668\u63a8\u8ad6\u6d17\u6210\u6b0a\u5a01\u4e8b\u5be6")
     assert set(index_terms(query)) <= set(stored)
+
+
+def test_a_word_of_one_han_character_is_found() -> None:
+    assert set(index_terms("\u732b")) <= set(index_terms("\u79c1\u306f\u732b\u304c\u597d\u304d"))
+
+
+def test_pairs_alone_decide_how_alike_two_texts_are() -> None:
+    assert word_set("\u732b\u304c\u597d") == {"\u732b\u304c", "\u304c\u597d"}
 
 
 def test_a_korean_word_is_found_without_its_particle() -> None:
