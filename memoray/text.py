@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # Raised whenever the same text gives other terms: what was sealed with other terms is sealed anew.
-ANALYSIS_VERSION = 1
+ANALYSIS_VERSION = 2
 
 STOP_WORDS = frozenset(
     "a an the and or of in on to for with is are am be been being was were this that these those".split()

@@ -21,7 +21,9 @@ from memoray.operations import Add, Clear, Delete, Operation, Update
 from memoray.protocols import ExtractionRequest
 from memoray.requests import (
     Filters,
+    ReadRequest,
     SearchRequest,
+    StatusRequest,
     SubmitRequest,
 )
 from memoray.retrieval.preload import place, render

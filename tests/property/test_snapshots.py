@@ -90,7 +90,7 @@ def assert_equals_the_log(bench: ShardBench) -> None:
     shard = bench.shard
     batches = bench.batches()
     assert violations(batches, shard.state(), shard.projections) == []
-    projections = Projections(bench.manifest.embedder_dimension, bench.config.language)
+    projections = Projections(bench.manifest.embedder_dimension, bench.manifest.language)
     state = replay(begin(bench.manifest, 0), batches, projections)
     assert different(state, shard.state()) == []
     for user in (ANA, BEN):
@@ -98,8 +98,8 @@ def assert_equals_the_log(bench: ShardBench) -> None:
         for word in WORDS:
             request = SearchRequest(user, word)
             vector = FakeEmbedder().embed([word])[0].tobytes()
-            found = find_legs(shard.state(), shard.projections, request, vector, bench.config.language)
-            expected = find_legs(state, projections, request, vector, bench.config.language)
+            found = find_legs(shard.state(), shard.projections, request, vector, bench.manifest.language)
+            expected = find_legs(state, projections, request, vector, bench.manifest.language)
             assert found.legs == expected.legs
             assert found == expected
 

@@ -61,9 +61,9 @@ class Alone:
                 self.state = fold(self.state, renumbered)
                 self.projections.apply(renumbered, self.state)
 
-    def find(self, request: SearchRequest, query_vectors: bytes | None) -> Found:
+    def find(self, request: SearchRequest, query_vector: bytes | None) -> Found:
         """As the shard's owner answers."""
-        return find_legs(self.state, self.projections, request, query_vectors, LANGUAGE)
+        return find_legs(self.state, self.projections, request, query_vector, LANGUAGE)
 
 
 def admits(item: Entry | Turn, known: UserState, filters: Filters) -> bool:
