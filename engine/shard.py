@@ -313,7 +313,12 @@ class Shard:
         return HistoryAnswer(changes, sources_of(known, [change.entry for change in changes], ()))
 
     def find(self, request: SearchRequest, query_vector: bytes | None) -> Found:
-        """All legs that a search needs, filtered and unfiltered, from one moment of the shard."""
+        """All legs that a search needs, of all its queries, filtered and unfiltered, from one moment of the shard.
+
+        Args:
+            request: what is asked.
+            query_vector: as `find_legs` takes it: of several queries one vector after the other.
+        """
         self._check_home(request.user)
         checked = check_search(request)
         return find_legs(self.state(), self.projections, checked, query_vector, self.config.language)
