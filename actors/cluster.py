@@ -21,6 +21,7 @@ from memoray.actors.wire import decode, encode
 from memoray.config import EngineConfig
 from memoray.engine.binding import EmbedderCard, bind_manifest
 from memoray.errors import InvalidRequestError, ShardUnavailableError
+from memoray.keys import SLOTS_COUNT
 from memoray.requests import ShardStatus, StatusRequest
 from memoray.storage.filesystem import LocalFileSystem
 
@@ -68,13 +69,14 @@ class Cluster:
         Raises:
             InvalidRequestError: a count is out of its range.
         """
-        if not 1 <= config.shards_count <= 4096:  # noqa: PLR2004 - the number of hash slots
-            message = f"{config.shards_count} shards; a store has 1 to 4,096"
+        if not 1 <= config.shards_count <= SLOTS_COUNT:
+            message = f"{config.shards_count} shards; a store has 1 to {SLOTS_COUNT:,}"
             raise InvalidRequestError(message)
         if config.retrievers_count < 1:
             message = f"{config.retrievers_count} retrieval actors; at least one is needed"
             raise InvalidRequestError(message)
         self.config = config
+        self._labels: frozenset[str] = frozenset()
 
     def ensure_shards(self) -> list[ShardStatus]:
         """Start what does not run yet and wait until every shard answers.
@@ -88,41 +90,24 @@ class Cluster:
                 no node has.
         """
         deadline = time.monotonic() + START_SECONDS_MAX
+        self._labels = _labels()
         embedder = self._actor(EmbedderActor, EMBEDDER_NAME, "worker", self.config.embedder, max_concurrency=2)
         card = self._wait(embedder.card.remote(), EMBEDDER_NAME, "worker", deadline)
         manifest = self._manifest(decode(card, EmbedderCard))
-        workers = [
-            self._actor(ExtractionWorker, extractor_name(number), "worker", self.config.extractor)
-            for number in range(self._extractors_count())
-        ]
-        shards = [self._shard(shard, card) for shard in range(manifest.shards_count)]
-        retrievers = [
-            self._actor(
-                RetrievalActor,
-                retriever_name(number),
-                "worker",
-                manifest.shards_count,
-                self.config.namespace,
-                card,
-                max_concurrency=8,
-                max_task_retries=-1,
-            )
-            for number in range(self.config.retrievers_count)
-        ]
+        helpers = {name: self._extractor(name) for name in self._extractor_names()}
+        shards = {shard_name(shard): self._shard(shard, card) for shard in range(manifest.shards_count)}
+        helpers |= {name: self._retriever(name, manifest.shards_count, card) for name in self._retriever_names()}
         statuses: list[ShardStatus] = []
-        for number, shard in enumerate(shards):
-            reply = shard.status.remote(encode(StatusRequest()))
-            statuses.append(decode(self._wait(reply, shard_name(number), "shard", deadline), ShardStatus))
-        for kind, handles in (("extractor", workers), ("retriever", retrievers)):
-            for number, handle in enumerate(handles):
-                self._wait(handle.__ray_ready__.remote(), f"{kind}-{number}", "worker", deadline)
+        for name, handle in shards.items():
+            reply = handle.status.remote(encode(StatusRequest()))
+            statuses.append(decode(self._wait(reply, name, "shard", deadline), ShardStatus))
+        for name, handle in helpers.items():
+            self._wait(handle.__ray_ready__.remote(), name, "worker", deadline)
         return statuses
 
     def stop(self, timeout: float = 60.0) -> None:
         """Close every shard, then end all actors. Nothing accepted is lost: what waits goes on at the next start."""
-        names = [EMBEDDER_NAME]
-        names += [extractor_name(number) for number in range(self._extractors_count())]
-        names += [retriever_name(number) for number in range(self.config.retrievers_count)]
+        names = [EMBEDDER_NAME, *self._extractor_names(), *self._retriever_names()]
         shards = [shard_name(number) for number in range(self.config.shards_count)]
         closing: list[Any] = [handle.close.remote() for name in shards if (handle := self._find(name)) is not None]
         if closing:
@@ -144,6 +129,12 @@ class Cluster:
         count = self.config.extractors_count
         return self.config.shards_count if count is None else count
 
+    def _extractor_names(self) -> list[str]:
+        return [extractor_name(number) for number in range(self._extractors_count())]
+
+    def _retriever_names(self) -> list[str]:
+        return [retriever_name(number) for number in range(self.config.retrievers_count)]
+
     def _manifest(self, card: EmbedderCard) -> Manifest:
         return bind_manifest(
             LocalFileSystem(),
@@ -152,6 +143,13 @@ class Cluster:
             card=card,
             config=self.config.engine,
         )
+
+    def _extractor(self, name: str) -> ActorHandle[Any]:
+        return self._actor(ExtractionWorker, name, "worker", self.config.extractor)
+
+    def _retriever(self, name: str, shards_count: int, card: bytes) -> ActorHandle[Any]:
+        where = (shards_count, self.config.namespace, card)
+        return self._actor(RetrievalActor, name, "worker", *where, max_concurrency=32, max_task_retries=-1)
 
     def _shard(self, shard: int, card: bytes) -> ActorHandle[Any]:
         plan = ShardPlan(
@@ -178,7 +176,7 @@ class Cluster:
         )
 
     def _actor(self, cls: type[object], name: str, role: str, *arguments: object, **options: Any) -> ActorHandle[Any]:  # noqa: ANN401 - Ray's own options
-        selector = {"label_selector": {"memoray-role": role}} if _has_label(role) else {}
+        selector = {"label_selector": {"memoray-role": role}} if role in self._labels else {}
         placed = ray.remote(cls).options(
             num_cpus=0,
             max_restarts=-1,
@@ -202,7 +200,7 @@ class Cluster:
             raise ShardUnavailableError(message) from error
 
 
-def _has_label(role: str) -> bool:
-    """Whether any node is labelled for a role; on a laptop none is, and actors go anywhere."""
+def _labels() -> frozenset[str]:
+    """The roles that nodes are labelled for; on a laptop there are none, and actors go anywhere."""
     nodes = cast("list[dict[str, Any]]", ray.nodes())  # type: ignore[no-untyped-call]  # Ray's own
-    return any(node["Alive"] and node.get("Labels", {}).get("memoray-role") == role for node in nodes)
+    return frozenset(str(node.get("Labels", {}).get("memoray-role")) for node in nodes if node["Alive"])

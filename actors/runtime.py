@@ -13,10 +13,8 @@ from typing import Any
 import ray
 from ray._raylet import Config  # type: ignore[attr-defined]  # compiled, without a stub
 
+from memoray.actors.ray_size import OBJECT_STORE_BYTES, cpus_count
 from memoray.errors import UnavailableError
-
-OBJECT_STORE_BYTES = 256 * 2**20
-CPUS_COUNT_MIN = 4
 
 
 def start_ray(namespace: str) -> None:
@@ -25,7 +23,7 @@ def start_ray(namespace: str) -> None:
     _init(
         address="local",
         namespace=namespace,
-        num_cpus=_cpus_count(),
+        num_cpus=cpus_count(),
         object_store_memory=OBJECT_STORE_BYTES,
         include_dashboard=False,
     )
@@ -92,11 +90,6 @@ def _ensure_token() -> None:
             f"{path}: {error.strerror}; name another place with RAY_AUTH_TOKEN_PATH, or set RAY_AUTH_MODE=disabled"
         )
         raise UnavailableError(message) from error
-
-
-def _cpus_count() -> int:
-    """CPUs that Ray is told of: a number for its scheduler; our actors ask for none of them."""
-    return max(CPUS_COUNT_MIN, os.cpu_count() or 1)
 
 
 def _init(**settings: Any) -> None:  # noqa: ANN401 - Ray's own settings

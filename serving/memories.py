@@ -13,15 +13,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from memoray.entries import Kind
 from memoray.errors import InvalidRequestError
+from memoray.keys import UserKey
 from memoray.operations import OutcomeStatus
-from memoray.serving.options import Address, App, AsJson, Namespace, Store, User, connected, parsed_time, user_key
+from memoray.serving.options import Address, App, AsJson, Namespace, Store, User, connected, parsed_time
 from memoray.serving.output import console, entries_table, errors, history_table, hit_as_json, hits_table, print_json
 from memoray.serving.transcripts import Session, load_transcript
 
 if TYPE_CHECKING:
     from memoray.engine.memory import Memory
     from memoray.events import Receipt
-    from memoray.keys import UserKey
     from memoray.operations import Outcome
 
 EXTRACTION_SECONDS_MAX = 3600.0
@@ -57,7 +57,7 @@ def submit(
 ) -> None:
     """Hand over the messages of a conversation. Doing it again with the same file changes nothing."""
     sessions = load_transcript(file, form, session)
-    client, key = connected(address, namespace, store), user_key(app, user)
+    client, key = connected(address, namespace, store), UserKey(app, user)
     seq_before = client.status(key)[0].seq
     with Progress(
         TextColumn("{task.description}"),
@@ -150,7 +150,7 @@ def add(
     """Remember a text as it is."""
     event_time, precision = parsed_time(when, "--when")
     outcome = connected(address, namespace, store).add(
-        user_key(app, user),
+        UserKey(app, user),
         text,
         kind=kind,
         topics=topic or [],
@@ -181,7 +181,7 @@ def update(
     """Change a memory; what is not given stays. The old version stays in the history."""
     event_time, precision = parsed_time(when, "--when")
     outcome = connected(address, namespace, store).update(
-        user_key(app, user),
+        UserKey(app, user),
         entry_id,
         text=text,
         kind=kind,
@@ -205,7 +205,7 @@ def delete(
     as_json: AsJson = False,
 ) -> None:
     """Take a memory out of every current read; the history keeps it."""
-    _print_outcome(connected(address, namespace, store).delete(user_key(app, user), entry_id), as_json=as_json)
+    _print_outcome(connected(address, namespace, store).delete(UserKey(app, user), entry_id), as_json=as_json)
 
 
 def clear(
@@ -219,7 +219,7 @@ def clear(
     as_json: AsJson = False,
 ) -> None:
     """Take all memories and messages of a user out of every current read; the history keeps them."""
-    key = user_key(app, user)
+    key = UserKey(app, user)
     if not yes:
         if not sys.stdin.isatty():
             message = f"clear would take away everything of {key}; add --yes to mean it"
@@ -239,7 +239,7 @@ def list_entries(
     as_json: AsJson = False,
 ) -> None:
     """The memories of a user, most recently changed first."""
-    answer = connected(address, namespace, store).read(user_key(app, user), limit)
+    answer = connected(address, namespace, store).read(UserKey(app, user), limit)
     if as_json:
         print_json(answer)
     else:
@@ -257,7 +257,7 @@ def history(
     as_json: AsJson = False,
 ) -> None:
     """Why a memory is what it is: every change, with its reason and the messages it comes from."""
-    answer = connected(address, namespace, store).history(user_key(app, user), entry_id)
+    answer = connected(address, namespace, store).history(UserKey(app, user), entry_id)
     if as_json:
         print_json(answer)
     else:
@@ -298,7 +298,7 @@ def search(
 ) -> None:
     """Find the memories and messages that matter for a question."""
     answer = connected(address, namespace, store).search(
-        user_key(app, user),
+        UserKey(app, user),
         query,
         limit=limit,
         kind=kind,

@@ -15,7 +15,6 @@ import typer
 
 from memoray.entries import Precision
 from memoray.errors import InvalidRequestError, MemorayError
-from memoray.keys import UserKey
 from memoray.serving.output import errors
 
 if TYPE_CHECKING:
@@ -100,11 +99,6 @@ def connected(address: str | None, namespace: str, store: str | None) -> Memory:
     memory = open_store(store)
     _at_end.get().callback(memory.close)
     return memory
-
-
-def user_key(app: str, user: str) -> UserKey:
-    """The user that a command is about."""
-    return UserKey(app, user)
 
 
 def parsed_time(value: str | None, option: str) -> tuple[datetime | None, Precision]:

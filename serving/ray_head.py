@@ -18,10 +18,9 @@ import time
 from pathlib import Path
 from typing import IO
 
+from memoray.actors.ray_size import OBJECT_STORE_BYTES, cpus_count
 from memoray.errors import UnavailableError
 
-CPUS_COUNT_MIN = 4
-OBJECT_STORE_BYTES = 256 * 2**20
 START_SECONDS_MAX = 120.0
 STOP_SECONDS_MAX = 60.0
 POLL_SECONDS = 0.1
@@ -63,12 +62,12 @@ def start_head(path: Path) -> None:
             [
                 *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--port=0"),
                 "--node-ip-address=127.0.0.1",  # Ray 2.60 takes the machine's own address all the same
-                # A number for Ray's scheduler; our actors ask for no CPU.
-                f"--num-cpus={max(CPUS_COUNT_MIN, os.cpu_count() or 1)}",
+                f"--num-cpus={cpus_count()}",
                 f"--object-store-memory={OBJECT_STORE_BYTES}",
                 "--include-dashboard=false",
                 "--disable-usage-stats",
             ],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},  # each of a shard's threads would start as many of its own
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
