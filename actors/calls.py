@@ -22,6 +22,7 @@ from memoray.errors import (
     InternalError,
     MemorayError,
     OutcomeUnknownError,
+    OwnedElsewhereError,
     ShardUnavailableError,
 )
 
@@ -85,7 +86,7 @@ class Caller:
             lane: requests of one method with different lanes don't wait for each other.
 
         Raises:
-            MemorayError: the request's own error; a `BusyError` only once the time is up.
+            MemorayError: the request's own error; one that passes, such as `BusyError`, only once the time is up.
             OutcomeUnknownError: a write was not answered in time.
             ShardUnavailableError: no such actor, or it did not answer and did nothing.
         """
@@ -94,7 +95,7 @@ class Caller:
         while True:
             try:
                 return coalescer.ask(request, attempt.seconds_left())
-            except (BusyError, FencedError, OutcomeUnknownError, NoReplyError) as error:
+            except (BusyError, FencedError, OwnedElsewhereError, OutcomeUnknownError, NoReplyError) as error:
                 problem = error.__cause__ if isinstance(error, NoReplyError) else error
                 if isinstance(problem, ActorDiedError | FencedError):
                     self._handles.forget(name)
@@ -164,7 +165,7 @@ class _Attempts:
         if self._may_have_happened and self._request_id is not None:
             message = f"{self._what} was not answered ({said}); repeat it with request id {self._request_id!r}"
             return OutcomeUnknownError(message, request_id=self._request_id)
-        if isinstance(problem, BusyError | NoActorError) and self._fenced is None:
+        if isinstance(problem, BusyError | NoActorError | OwnedElsewhereError) and self._fenced is None:
             return problem
         if self._fenced is not None:
             return ShardUnavailableError(f"{self._what}: nothing was done, as the store has another owner now: {said}")

@@ -38,7 +38,7 @@ from memoray.requests import (
 )
 from memoray.storage.filesystem import LocalFileSystem
 from memoray.storage.manifest import read_manifest, shard_directory
-from memoray.storage.owner_lock import OwnerLock
+from memoray.storage.owner_lock import Owner, OwnerLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +52,7 @@ logger = logging.getLogger(__name__)
 
 OPEN_SECONDS_MAX = 60.0
 EXIT_SECONDS = 0.5
+KILL_SECONDS_MAX = 30.0
 REOPEN_SECONDS = 2.0
 
 
@@ -92,6 +93,8 @@ class ShardActor:
         self._error: MemorayError | None = None
         self._opened = threading.Event()
         self._lock = threading.Lock()
+        # One that Ray started again takes over from nobody: whoever owns the shard now may have done so from us.
+        self._takes_over = self._plan.takes_over and not ray.get_runtime_context().was_current_actor_reconstructed
         self._tried_at = 0.0
         self._writes: dict[str, Callable[[list[bytes]], list[Reply]]] = {
             "submit": self._submit_many,
@@ -119,9 +122,8 @@ class ShardActor:
             extractor = RemoteExtractor(extractor_name(plan.shard % plan.extractors_count), plan.namespace)
         try:
             fs = LocalFileSystem()
-            owner = f"ray {ray.get_runtime_context().gcs_address} {plan.namespace}"
             directory = Path(shard_directory(plan.store, plan.shard))
-            self._owner_lock = OwnerLock(directory, owner, takes_over=plan.takes_over)
+            self._owner_lock = self._owner_lock or OwnerLock(directory, self._me(), takes_over=self._takes_over)
             self._shard = Shard(
                 fs,
                 plan.store,
@@ -141,6 +143,10 @@ class ShardActor:
         finally:
             self._opened.set()
 
+    def _me(self) -> Owner:
+        address, namespace = ray.get_runtime_context().gcs_address, self._plan.namespace
+        return Owner(f"deployment {namespace} on the Ray at {address}", os.getpid(), address, namespace)
+
     def _stopped(self, error: MemorayError) -> None:
         threading.Thread(target=self._leave, args=(error,), name="memoray-leave", daemon=True).start()
 
@@ -151,6 +157,7 @@ class ShardActor:
             # An end that Ray does not restart: a fenced owner that came back would claim, and fence the newer one.
             with contextlib.suppress(ValueError):
                 ray.kill(ray.get_runtime_context().current_actor, no_restart=True)
+                time.sleep(KILL_SECONDS_MAX)  # it comes by way of the head; an exit before it would be a crash to Ray
         # A log that failed takes no more in this process; the next one opens it afresh.
         os._exit(1)
 
@@ -242,7 +249,11 @@ class ShardActor:
 
     def close(self) -> bool:
         """End running jobs and close the log; what waits goes on at the next start. False if it took too long."""
-        return self._shard is None or self._shard.close()
+        if self._shard is not None and not self._shard.close():
+            return False
+        if self._owner_lock is not None:
+            self._owner_lock.close()  # so that the next owner need not wait for this process to end
+        return True
 
 
 def _begin_submit(owner: Shard, request: bytes) -> Future[Receipt]:

@@ -19,7 +19,7 @@ from memoray.extraction.checkers import checker_of
 from memoray.keys import UserKey, shard_of
 from memoray.storage.filesystem import LocalFileSystem
 from memoray.storage.manifest import shard_directory
-from memoray.storage.owner_lock import OwnerLock
+from memoray.storage.owner_lock import Owner, OwnerLock
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -114,7 +114,7 @@ class EmbeddedMemory(Memory):
         with contextlib.ExitStack() as undo:
             undo.callback(self.close)
             self._locks: list[OwnerLock] = []
-            owner = f"process {os.getpid()}, opening {secrets.token_hex(4)}"
+            owner = Owner(f"a store opened without Ray, {secrets.token_hex(4)}", os.getpid())
             for shard in range(manifest.shards_count):
                 directory = Path(shard_directory(str(root), shard))
                 self._locks.append(OwnerLock(directory, owner, takes_over=takes_over))

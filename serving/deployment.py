@@ -13,7 +13,7 @@ from memoray.config import EngineConfig
 from memoray.errors import InvalidRequestError, ShardUnavailableError, UnavailableError
 from memoray.keys import UserKey
 from memoray.serving.checker_rules import parse_rule, shown_rule
-from memoray.serving.options import Address, AsJson, Namespace, Store, connected
+from memoray.serving.options import Address, AsJson, Namespace, Store, Takeover, connected
 from memoray.serving.output import console, print_json, shown_time, status_table
 from memoray.serving.ray_head import head_file, head_runs, start_head, stop_head
 
@@ -45,6 +45,7 @@ def up(
     address: Address = None,
     namespace: Namespace = "memoray",
     *,
+    takeover: Takeover = False,
     as_json: AsJson = False,
 ) -> None:
     """Start a deployment; starts Ray on this machine first if there is none. Running it again changes nothing."""
@@ -63,6 +64,7 @@ def up(
         engine=EngineConfig(
             checker=None if extract_when is None else parse_rule(extract_when), skips_polluted=skip_polluted
         ),
+        takes_over=takeover,
     )
     cluster = Cluster(config)
     with _working("Looking for Ray …", as_json=as_json) as say:

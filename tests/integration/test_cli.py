@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,8 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import memoray
+from memoray.actors.client import Client
 from memoray.actors.cluster import Cluster, ClusterConfig
 from memoray.entries import Precision
+from memoray.errors import FencedError, OutcomeUnknownError
 from memoray.serving.cli import app
 from memoray.serving.output import shown_time
 
@@ -240,18 +243,62 @@ def test_verify_says_that_all_is_well_and_where_it_is_not(tmp_path: Path) -> Non
     assert refused("verify", who=["--store", str(tmp_path / "nowhere")])[0] == 2
 
 
-def test_a_store_that_a_deployment_has_is_refused(ray_session: str, tmp_path: Path) -> None:
+def epochs_of(store: str) -> list[str]:
+    """The claims of shard 0."""
+    return sorted(path.name for path in (Path(store) / "shards" / "0000").glob("*.claim"))
+
+
+def test_a_store_that_a_deployment_has_is_reached_through_it(ray_session: str, tmp_path: Path) -> None:
     assert ray_session
     store = str(tmp_path / "store")
+    who = ["--app", "a", "--user", "b", "--store", store]
     cluster = Cluster(ClusterConfig(store=store, namespace="cli-owned", extractor="none"))
     cluster.ensure_shards()
     try:
-        code, said = refused("list", who=["--app", "a", "--user", "b", "--store", store])
-        assert code == 1
-        assert "is owned by process" in said
-        assert "cli-owned" in said
+        client = Client("cli-owned", timeout=60)
+        client.add(memoray.UserKey("a", "b"), "Likes figs")
+        claims = epochs_of(store)
+        assert len(claims) == 1
+        # A process of its own, which knows nothing but the directory.
+        with subprocess.Popen(  # noqa: S603 - python
+            [sys.executable, "-m", "memoray.serving.cli", "search", "figs", *who, "--json"], stdout=subprocess.PIPE
+        ) as process:
+            added = 0
+            while process.poll() is None:
+                assert client.add(memoray.UserKey("a", "b"), f"Fig {added}").entry_id
+                added += 1
+            assert process.stdout is not None
+            texts = [hit["text"] for hit in json.loads(process.stdout.read())["hits"]]
+        assert process.returncode == 0
+        assert "Likes figs" in texts
+        assert added > 0
+        assert "applied" in run("delete", client.read(memoray.UserKey("a", "b"), 1).entries[0].id, who=who)
+        assert len(json.loads(run("list", "--json", who=who))["entries"]) == added
+        assert epochs_of(store) == claims
+        assert client.status()[0].epoch == 1
     finally:
         cluster.stop()
+    assert len(json.loads(run("list", "--json", who=who))["entries"]) == added  # nobody has it: opened here
+
+
+def test_a_store_that_another_process_has_is_refused_unless_taken_over(tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    who = ["--app", "a", "--user", "b", "--store", store]
+    user = memoray.UserKey("a", "b")
+    with memoray.open(store) as memory:
+        memory.add(user, "Likes figs")
+        code, said = refused("list", who=who)
+        assert code == 1
+        assert f"is owned by process {os.getpid()} (a store opened without Ray" in said
+        assert "--takeover" in said
+        assert memory.add(user, "Likes dates").status == "applied"
+        entries = json.loads(run("list", "--takeover", "--json", who=who))["entries"]
+        assert len(entries) == 2
+        with pytest.raises((FencedError, OutcomeUnknownError)):
+            memory.add(user, "Too late")
+    assert len(json.loads(run("list", "--json", who=who))["entries"]) == 2
+    code, said = refused("list", "--takeover")
+    assert (code, "name it with --store" in said) == (2, True)
 
 
 def test_up_names_the_rule_that_differs_and_a_rule_that_is_none(deployment: str) -> None:

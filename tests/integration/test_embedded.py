@@ -54,7 +54,7 @@ def test_changes_by_hand_and_their_refusals(tmp_path: Path) -> None:
 
 def test_a_second_opening_in_the_same_process_is_refused(tmp_path: Path) -> None:
     with open_fake(tmp_path / "store") as memory:
-        with pytest.raises(OwnedElsewhereError, match="opening"):
+        with pytest.raises(OwnedElsewhereError, match="opened without Ray"):
             open_fake(tmp_path / "store")
         assert memory.add(ANA, "Still there").status == "applied"
     open_fake(tmp_path / "store").close()
