@@ -43,7 +43,7 @@ def answer_each(answer: Callable[[bytes], bytes], requests: Sequence[bytes]) -> 
     replies: list[Reply] = []
     size, ends = 0, time.monotonic() + HOLD_SECONDS
     for request in requests:
-        is_full = size > REPLY_BYTES_MAX or time.monotonic() > ends
+        is_full = bool(replies) and (size > REPLY_BYTES_MAX or time.monotonic() > ends)
         reply = None if is_full else attempt(answer, request)
         size += len(reply) if isinstance(reply, bytes) else 0
         replies.append(reply)

@@ -128,7 +128,7 @@ class _Attempts:
         self._settles_seconds = 0.0 if request_id is None else min(seconds_max, SETTLE_SECONDS_MAX)
         self._wait = WAIT_SECONDS
         self._may_have_happened = False
-        self._fenced: FencedError | None = None
+        self._stopped: FencedError | OutcomeUnknownError | None = None
 
     def seconds_left(self) -> float:
         """What the next try may take."""
@@ -143,9 +143,9 @@ class _Attempts:
         problem = error.__cause__ if isinstance(error, NoReplyError) else error
         if isinstance(error, OutcomeUnknownError) or (isinstance(error, NoReplyError) and error.was_sent):
             self._may_have_happened = True
-        if isinstance(problem, FencedError):
-            self._fenced = problem
-        if isinstance(problem, NoActorError) and (self._fenced is not None or not problem.was_there):
+        if isinstance(problem, FencedError | OutcomeUnknownError):
+            self._stopped = problem
+        if isinstance(problem, NoActorError) and (self._stopped is not None or not problem.was_there):
             raise self._given_up(problem)  # nobody will restart what has left on purpose, or never was
         if isinstance(error, NoReplyError) and not _is_passing(problem):
             message = f"{self._what} failed: {problem!r}"
@@ -161,13 +161,13 @@ class _Attempts:
         return pause * (0.5 + random.random() / 2)  # noqa: S311 - jitter, so that callers don't come back as one
 
     def _given_up(self, problem: BaseException | None) -> MemorayError:
-        said = str(self._fenced or problem or "no answer in time")
+        said = str(self._stopped or problem or "no answer in time")
         if self._may_have_happened and self._request_id is not None:
             message = f"{self._what} was not answered ({said}); repeat it with request id {self._request_id!r}"
             return OutcomeUnknownError(message, request_id=self._request_id)
-        if isinstance(problem, BusyError | NoActorError | OwnedElsewhereError) and self._fenced is None:
+        if isinstance(problem, BusyError | NoActorError | OwnedElsewhereError) and self._stopped is None:
             return problem
-        if self._fenced is not None:
+        if isinstance(self._stopped, FencedError):
             return ShardUnavailableError(f"{self._what}: nothing was done, as the store has another owner now: {said}")
         return ShardUnavailableError(f"{self._what} was not answered: {said}")
 

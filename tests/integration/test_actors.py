@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from memoray.errors import (
     MemorayError,
     OutcomeUnknownError,
     ShardUnavailableError,
+    UnavailableError,
 )
 from memoray.keys import UserKey, shard_of
 from memoray.messages import Message
@@ -207,6 +209,62 @@ def test_a_write_that_is_not_answered_is_an_unknown_outcome(client: Client) -> N
         os.kill(pid, signal.SIGCONT)
     assert client.add(user, "Perhaps", request_id="unknown-1").status == "applied"
     assert len(client.read(user).entries) == 1
+
+
+def test_a_write_that_comes_too_late_is_not_done_and_that_is_said(client: Client) -> None:
+    user = user_of(1, "late")
+    pid = pid_of(1)
+    os.kill(pid, signal.SIGSTOP)
+    hasty = Client(NAMESPACE, timeout=2.0)
+    with ThreadPoolExecutor(2) as pool:
+        added = pool.submit(hasty.add, user, "Too late", request_id="late-add")
+        said = pool.submit(hasty.submit, user, "s1", say("Too late as well"), request_id="late-submit")
+        time.sleep(2.5)  # their deadline, and not yet the end of the time in which they ask what became of it
+        os.kill(pid, signal.SIGCONT)
+        for refused in (added, said):
+            with pytest.raises(UnavailableError, match=r"deadline .* had passed") as raised:
+                refused.result(60)
+            assert not isinstance(raised.value, OutcomeUnknownError)
+    assert client.read(user).entries == ()
+    assert client.status(user)[0].turns_count == 0
+
+
+def test_many_clients_at_once_are_each_answered_and_share_calls(client: Client) -> None:
+    users = [user_of(shard, f"crowd-{number}") for number in range(8) for shard in range(SHARDS_COUNT)]
+
+    def work(user: UserKey) -> list[str]:
+        for number in range(5):
+            assert client.add(user, f"Thing {number} of {user.user_id}").status == "applied"
+            with pytest.raises(InvalidRequestError, match="memory text required"):
+                client.add(user, " ")
+            hits = client.search(user, f"thing {number}").hits
+            assert all(user.user_id in hit.text for hit in hits)
+            assert any(f"Thing {number} " in hit.text for hit in hits)
+        return sorted(entry.text for entry in client.read(user).entries)
+
+    with ThreadPoolExecutor(len(users)) as pool:
+        kept = list(pool.map(work, users))
+    assert kept == [[f"Thing {number} of {user.user_id}" for number in range(5)] for user in users]
+
+
+def test_a_bad_request_among_many_is_the_only_one_refused() -> None:
+    user = user_of(0, "batch")
+    asked = [
+        {"user": {"app_name": user.app_name, "user_id": user.user_id}, "request_id": f"b{number}", "operations": [add]}
+        for number, add in enumerate({"op": "add", "text": f"Kept {number}"} for number in range(3))
+    ]
+    requests = [json.dumps(request).encode() for request in asked]
+    requests[1] = b"{}"
+    replies = ray.get(handle(0).many.remote("apply", requests), timeout=30)
+    assert [type(reply) for reply in replies] == [bytes, InvalidRequestError, bytes]
+    assert json.loads(replies[2])["outcomes"][0]["status"] == "applied"
+    with pytest.raises(InvalidRequestError, match="there are: submit, apply, describe"):
+        ray.get(handle(0).many.remote("close", [b""]), timeout=30)
+
+
+def test_a_shard_has_one_thread_for_its_indexes() -> None:
+    threads = handle(0).__ray_call__.remote(lambda _shard: os.environ["OMP_NUM_THREADS"])
+    assert ray.get(threads, timeout=30) == "1"
 
 
 def test_a_damaged_log_is_reported_and_the_other_shards_serve(ray_session: object, tmp_path: Path) -> None:
