@@ -96,6 +96,7 @@ class ShardActor:
         # One that Ray started again takes over from nobody: whoever owns the shard now may have done so from us.
         self._takes_over = self._plan.takes_over and not ray.get_runtime_context().was_current_actor_reconstructed
         self._tried_at = 0.0
+        self._begun: dict[bytes, Future[Receipt]] = {}
         self._writes: dict[str, Callable[[list[bytes]], list[Reply]]] = {
             "submit": self._submit_many,
             "apply": self._apply_many,
@@ -233,8 +234,16 @@ class ShardActor:
 
     def _submit_many(self, requests: list[bytes]) -> list[Reply]:
         owner = self._owner()
-        begun = [attempt(_begin_submit, owner, request) for request in requests]
+        begun = [attempt(self._begin_submit, owner, request) for request in requests]
         return await_each(begun, [is_json(request) for request in requests])
+
+    def _begin_submit(self, owner: Shard, request: bytes) -> Future[Receipt]:
+        """Begin a submit, unless it is asked about again while it waits for its extraction."""
+        begun = self._begun.get(request)
+        if begun is None:
+            begun = self._begun[request] = owner.begin_submit(decode(request, SubmitRequest))
+            begun.add_done_callback(lambda _done: self._begun.pop(request, None))
+        return begun
 
     def _apply_many(self, requests: list[bytes]) -> list[Reply]:
         owner = self._owner()
@@ -254,10 +263,6 @@ class ShardActor:
         if self._owner_lock is not None:
             self._owner_lock.close()  # so that the next owner need not wait for this process to end
         return True
-
-
-def _begin_submit(owner: Shard, request: bytes) -> Future[Receipt]:
-    return owner.begin_submit(decode(request, SubmitRequest))
 
 
 def _check_apply(owner: Shard, request: bytes) -> Change:

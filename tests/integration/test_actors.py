@@ -263,8 +263,10 @@ def test_a_bad_request_among_many_is_the_only_one_refused() -> None:
 
 
 def test_a_shard_has_one_thread_for_its_indexes() -> None:
-    threads = handle(0).__ray_call__.remote(lambda _shard: os.environ["OMP_NUM_THREADS"])
-    assert ray.get(threads, timeout=30) == "1"
+    def threads_count(_shard: object) -> str:
+        return os.environ["OMP_NUM_THREADS"]
+
+    assert ray.get(handle(0).__ray_call__.remote(threads_count), timeout=30) == "1"
 
 
 def test_a_damaged_log_is_reported_and_the_other_shards_serve(ray_session: object, tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_a_store_that_a_deployment_has_is_reached_through_it(ray_session: str, t
         ) as process:
             added = 0
             while process.poll() is None:
-                assert client.add(memoray.UserKey("a", "b"), f"Fig {added}").entry_id
+                assert client.add(memoray.UserKey("a", "b"), f"Number {added}").entry_id
                 added += 1
             assert process.stdout is not None
             texts = [hit["text"] for hit in json.loads(process.stdout.read())["hits"]]

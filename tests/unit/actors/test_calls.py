@@ -63,7 +63,11 @@ def ask(
     monkeypatch: pytest.MonkeyPatch, script: Script, *, seconds_max: float = 5.0, request_id: str | None = "r1"
 ) -> bytes:
     monkeypatch.setattr(calls, "RayCall", script.call)
-    monkeypatch.setattr(Handles, "forget", lambda _self, name: script.forgotten.append(name))
+
+    def forget(_handles: Handles, name: str) -> None:
+        script.forgotten.append(name)
+
+    monkeypatch.setattr(Handles, "forget", forget)
     return Caller("nowhere").ask("shard-0", "submit", b"same", seconds_max=seconds_max, request_id=request_id)
 
 
