@@ -118,8 +118,8 @@ class JobRunner:
     def see_through(self, user: UserKey, job_id: str, seconds_max: float) -> None:
         """Return when a job is done or an attempt at it has failed, or when the time is up; the job goes on then.
 
-        A user's jobs are run in order, one at a time, whoever runs them: the threads, or where there are none this
-        thread, which then runs the jobs before it too.
+        A user's jobs are run in order, one at a time, whoever runs them: the workers, or where there are none a thread
+        for each job that a caller waits for, those before it too. It goes on when the caller's time is up.
         """
         deadline = time.monotonic() + seconds_max
         while (left := deadline - time.monotonic()) > 0 and self._work.failure is None:
@@ -134,7 +134,7 @@ class JobRunner:
                     self._changed.wait(min(left, LOOK_SECONDS, wait if wait > 0 else LOOK_SECONDS))
                     continue
                 self._running.add(user)
-            self._run_one(user)
+            threading.Thread(target=self._run_one, args=(user,), name="memoray-callers-job", daemon=True).start()
 
     def _run_one(self, user: UserKey) -> None:
         try:
@@ -160,7 +160,10 @@ class JobRunner:
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))
-        return not any(thread.is_alive() for thread in self._threads)
+        with self._changed:  # and what runs for callers
+            while self._running and (left := deadline - time.monotonic()) > 0:
+                self._changed.wait(left)
+            return not self._running and not any(thread.is_alive() for thread in self._threads)
 
     def _queue(self, user: UserKey) -> None:
         if user not in self._queued and user not in self._running:
