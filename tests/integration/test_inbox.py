@@ -120,7 +120,7 @@ def test_a_caller_of_a_full_inbox_is_answered_at_its_deadline_and_nothing_is_los
 
 
 def test_a_caller_without_a_deadline_waits_no_longer_than_the_bound(build: Build) -> None:
-    bench = build(extractor=GatedExtractor(), config=small(1, submit_seconds_max=0.05))
+    bench = build(extractor=GatedExtractor(), config=small(1, submit_seconds_max=1.3))
     bench.submit("one")
     assert bench.submit("two").status == "accepted"
     assert len(bench.shard.state().user(ANA).jobs) == 2
@@ -227,7 +227,8 @@ def test_without_workers_callers_run_their_own_jobs_in_order(build: Build, calle
 
 
 def test_without_workers_too_a_caller_is_answered_at_its_deadline_and_its_job_goes_on(build: Build) -> None:
-    bench = build(extractor=GatedExtractor(), config=small(10, extraction_workers_count=0, submit_seconds_max=0.05))
+    # The clock goes a second with each look, so a third of a second is left.
+    bench = build(extractor=GatedExtractor(), config=small(10, extraction_workers_count=0, submit_seconds_max=1.3))
     assert bench.submit("one").status == "accepted"
     assert gated(bench).begun == ["one"]
     assert bench.texts() == []
