@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from memoray.messages import TurnId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from memoray.engine.state import UserState
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # Shares of a neighbour's score that a turn gets: by what was measured to find the most evidence of raw conversations.
 BEFORE_SHARE = 0.3
 AFTER_SHARE = 0.15
+WHOLE = 1 + BEFORE_SHARE + AFTER_SHARE
+# Bounds and scores are added up in another order.
+ROUNDING = 1e-9
 # The first look takes so many times the turns that are wanted; it decides nothing but how often there is a second.
 FIRST_LOOK = 4
 
@@ -62,9 +65,10 @@ class TurnContext:
     def best(self, search: Search, k: int, admitted: Collection[str] | None = None) -> tuple[list[str], list[float]]:
         """Turns by their own score and their neighbours' shares; exactly the best of all there are.
 
-        A turn that the search did not bring, and whose neighbours it did not bring either, has at most what the last
-        one that it brought would have between two like itself. Once that is not enough for the k-th place no turn is
-        missing; until then more are looked at (Fagin, Lotem and Naor, 2003: the threshold algorithm).
+        What the search did not bring has at most the last score that it brought. So there is a bound for every turn,
+        and the true scores are looked up in the order of the bounds, until the k-th is above all bounds that are left
+        (Fagin, Lotem and Naor, 2003: the threshold algorithm). If the search brought too little for that, it is asked
+        for more.
 
         Args:
             search: own scores; a turn that it does not know has none, and counts 0.
@@ -79,22 +83,47 @@ class TurnContext:
         count = FIRST_LOOK * k
         while True:
             found, scores = search(count, scope)
-            own = {key: score for key, score in zip(found, scores, strict=True) if self.is_live(key)}
-            around = self.with_neighbours(own)
             is_all = len(found) < count
-            if not is_all:  # those around, and what gives them a share, by their own scores too
-                further = self.with_neighbours(around) - own.keys()
-                own.update((key, score) for key, score in zip(*search(len(further), further), strict=True))
-            shown = around if passes is None else around & passes
-            ranked = sorted((-self._combined(key, own), key) for key in shown)[:k]
-            if is_all or (len(ranked) == k and -ranked[-1][0] > _most_of_others(scores[-1])):
+            rest = 0.0 if is_all else max(scores[-1], 0.0)
+            own = {key: score for key, score in zip(found, scores, strict=True) if self.is_live(key)}
+            bounds = self._bounds(own, rest, passes)
+            ranked = self._ranked(bounds, own, None if is_all else search, k)[:k]
+            if is_all or (len(ranked) == k and -ranked[-1][0] > WHOLE * rest):
                 return [key for _, key in ranked], [-score for score, _ in ranked]
             count *= 4
+
+    def _bounds(self, own: Mapping[str, float], rest: float, passes: frozenset[str] | None) -> list[tuple[float, str]]:
+        """Turns with a score, or beside one, by the most that each can have, where others have at most `rest`."""
+        parts: dict[str, float] = {}
+
+        def add(key: str, share: float, score: float) -> None:
+            if key and (passes is None or key in passes):
+                parts[key] = parts.get(key, WHOLE * rest) + share * (score - rest)
+
+        for key, score in own.items():
+            before, after = self.beside(key)
+            add(key, 1.0, score)
+            add(after, BEFORE_SHARE, score)
+            add(before, AFTER_SHARE, score)
+        return sorted(((bound, key) for key, bound in parts.items()), reverse=True)
+
+    def _ranked(
+        self, bounds: Sequence[tuple[float, str]], own: dict[str, float], search: Search | None, k: int
+    ) -> list[tuple[float, str]]:
+        """The first k, and perhaps more, as (-score, id); scores that `own` lacks are searched for and put into it."""
+        ranked: list[tuple[float, str]] = []
+        taken = 0
+        while taken < len(bounds):
+            keys = [key for _, key in bounds[taken : taken + k]]
+            taken += len(keys)
+            if search is not None:
+                unknown = self.with_neighbours(keys) - own.keys()
+                own.update(zip(*search(len(unknown), unknown), strict=True))
+            ranked = sorted([*ranked, *((-self._combined(key, own), key) for key in keys)])
+            if len(ranked) >= k and taken < len(bounds) and -ranked[k - 1][0] > bounds[taken][0] + ROUNDING:
+                break
+        return ranked
 
     def _combined(self, key: str, own: Mapping[str, float]) -> float:
         before, after = self.beside(key)
         return own.get(key, 0.0) + BEFORE_SHARE * own.get(before, 0.0) + AFTER_SHARE * own.get(after, 0.0)
-
-
-def _most_of_others(score: float) -> float:
-    return (1 + BEFORE_SHARE + AFTER_SHARE) * max(score, 0.0)
