@@ -112,6 +112,24 @@ def test_the_callers_own_memories(client: Client) -> None:
     assert client.read(user).entries == ()
 
 
+def test_several_queries_and_pages_of_one_answer(client: Client) -> None:
+    user = user_of(1, "asks")
+    client.submit(user, "s1", say("My sister Lena lives in Bergen.", "We take the night train to see her."))
+    client.wait(user)
+    both = client.search(user, ["Where does Lena live?", "How do they travel?"], explain=True)
+    assert {share.query for hit in both.hits for share in hit.shares} == {0, 1}
+    assert {source.message_id for hit in both.hits for source in hit.sources} >= {
+        "m-My sister Lena lives in Bergen.",
+        "m-We take the night train to see her.",
+    }
+    first = client.search(user, "Lena", limit=1, dedupe=False)
+    second = client.search(user, "Lena", limit=1, dedupe=False, page=first.next_page)
+    assert first.hits[0].id != second.hits[0].id
+    client.add(user, "Lena likes skiing")
+    with pytest.raises(InvalidRequestError, match="search again from the first page"):
+        client.search(user, "Lena", limit=1, dedupe=False, page=first.next_page)
+
+
 def test_errors_arrive_as_themselves(client: Client) -> None:
     with pytest.raises(InvalidRequestError, match="memory text required"):
         client.add(UserKey("app", "x"), "   ")

@@ -218,9 +218,17 @@ def test_commands_work_on_a_store_without_a_deployment(tmp_path: Path) -> None:
     assert first["entries"] >= 2
     hits = json.loads(run("search", "boathouse key", "--json", who=where))["hits"]
     assert "behind the clock" in hits[0]["text"]
+    both = json.loads(run("search", "boathouse key", "painted", "--explain", "--json", who=where))
+    assert {share["query"] for hit in both["hits"] for share in hit["shares"]} == {0, 1}
+    first = json.loads(run("search", "boathouse key", "--limit", "1", "--json", who=where))
+    shown = run("search", "boathouse key", "--limit", "1", "--page", first["next_page"], who=where)
+    assert "behind the clock" not in shown
+    nothing = run("search", "boathouse", "--recorded-before", "2020", "--order-by-event-time", who=where)
+    assert "Nothing found" in nothing
+    assert "Nothing found" in run("search", "boathouse", "--min-score", "1", "--recorded-after", "2020", who=where)
     added = json.loads(run("add", "Likes figs", "--json", who=where))
     assert "applied" in run("delete", added["entry_id"], who=where)
-    assert json.loads(run("status", "--json", who=where))[0]["epoch"] == 5
+    assert json.loads(run("status", "--json", who=where))[0]["epoch"] == 10
     code, said = refused("list", "--address", "auto", who=where)
     assert (code, "give one of them" in said) == (2, True)
 
