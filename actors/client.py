@@ -12,6 +12,7 @@ from memoray.actors.naming import NAMESPACE, retriever_name, shard_name
 from memoray.actors.runtime import join_ray
 from memoray.actors.shard import ShardPlan
 from memoray.actors.wire import decode, encode
+from memoray.engine.asynchronous import async_form
 from memoray.engine.memory import Memory
 from memoray.errors import UnavailableError
 from memoray.events import Receipt
@@ -48,6 +49,9 @@ def connect(address: str | None = None, *, namespace: str = NAMESPACE, timeout: 
     """
     join_ray(namespace, address)
     return Client(namespace, timeout=timeout)
+
+
+connect_async = async_form(connect)
 
 
 class Client(Memory):

@@ -7,7 +7,7 @@ import os
 import secrets
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from memoray.config import CheckerRule, EngineConfig
 from memoray.engine.binding import bind_manifest, build_embedder, build_extractor, card_of
@@ -22,8 +22,6 @@ from memoray.storage.manifest import shard_directory
 from memoray.storage.owner_lock import Owner, OwnerLock
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from memoray.events import Receipt
     from memoray.protocols import Checker, Embedder, Extractor
     from memoray.requests import (
@@ -132,14 +130,6 @@ class EmbeddedMemory(Memory):
                     )
                 )
             undo.pop_all()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> bool:
         """End running jobs and close the logs; False if something still ran after 40 s."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import uuid
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
@@ -33,6 +33,7 @@ from memoray.validation import check_search, clean_text, normalise_operation, of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
+    from types import TracebackType
 
     from memoray.events import Receipt
     from memoray.keys import UserKey
@@ -303,6 +304,18 @@ class Memory(ABC):
                 message = f"{status.jobs_count} jobs of user {user} still wait after {timeout:.0f} s"
                 raise UnavailableError(message)
             time.sleep(POLL_SECONDS)
+
+    def close(self) -> bool:
+        """Let go of what is held; False if something still ran after its time. Nothing accepted is lost."""
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     @abstractmethod
     def _submit(self, request: SubmitRequest) -> Receipt: ...

@@ -10,8 +10,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memoray.actors.client import Client, connect
+    from memoray.actors.client import Client, connect, connect_async
     from memoray.config import AllOf, AnyOf, Interval, MessageCount
+    from memoray.engine.asynchronous import AsyncMemory, open_async
     from memoray.engine.embedded import EmbeddedMemory
     from memoray.engine.embedded import open_store as open  # noqa: A004 - memoray.open is what it is called
     from memoray.entries import Entry, Kind
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _homes = {
+    "AsyncMemory": "memoray.engine.asynchronous",
     "AllOf": "memoray.config",
     "AnyOf": "memoray.config",
     "Client": "memoray.actors.client",
@@ -40,13 +42,16 @@ _homes = {
     "SearchAnswer": "memoray.requests",
     "UserKey": "memoray.keys",
     "connect": "memoray.actors.client",
+    "connect_async": "memoray.actors.client",
     "open": "memoray.engine.embedded",
+    "open_async": "memoray.engine.asynchronous",
 }
 _names_there = {"open": "open_store"}
 
 __all__ = [
     "AllOf",
     "AnyOf",
+    "AsyncMemory",
     "Client",
     "EmbeddedMemory",
     "Entry",
@@ -61,7 +66,9 @@ __all__ = [
     "SearchAnswer",
     "UserKey",
     "connect",
+    "connect_async",
     "open",
+    "open_async",
 ]
 
 

@@ -265,6 +265,7 @@ def test_many_clients_at_once_are_each_answered_and_share_calls(client: Client) 
     assert kept == [[f"Thing {number} of {user.user_id}" for number in range(5)] for user in users]
 
 
+@pytest.mark.usefixtures("deployment")
 def test_a_bad_request_among_many_is_the_only_one_refused() -> None:
     user = user_of(0, "batch")
     asked = [
@@ -280,6 +281,7 @@ def test_a_bad_request_among_many_is_the_only_one_refused() -> None:
         ray.get(handle(0).many.remote("close", [b""]), timeout=30)
 
 
+@pytest.mark.usefixtures("deployment")
 def test_a_shard_has_one_thread_for_its_indexes() -> None:
     def threads_count(_shard: object) -> str:
         return os.environ["OMP_NUM_THREADS"]
