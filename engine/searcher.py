@@ -9,6 +9,8 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from memoray.engine.projections import to_bytes
 from memoray.errors import EmbedderUnavailableError
 from memoray.requests import PreloadAnswer, PreloadRequest, ReadAnswer, ReadRequest, SearchAnswer, SearchRequest
@@ -43,9 +45,13 @@ class Searcher:
         self._lock = threading.Lock()
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """Find what matters for the queries; keyword legs only where the embedder gives no vectors."""
+        """Find what matters for the queries; keyword legs only where the embedder gives no vectors.
+
+        Messages count for the memories drawn from them where memories alone are asked for, too.
+        """
         checked = check_search(request)
-        return answer(checked, self._find(checked, self._query_vectors(queries_of(checked))))
+        wider = replace(checked, turns=True) if checked.entries else checked
+        return answer(checked, self._find(wider, self._query_vectors(queries_of(checked))))
 
     def preload(self, request: PreloadRequest) -> PreloadAnswer:
         """Memories for a prompt, or none where the store does not answer."""

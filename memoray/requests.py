@@ -103,8 +103,8 @@ class SearchRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
         hybrid: vector and keyword legs; False: vector legs only.
         dedupe: drop hits that repeat a better one, and messages that a memory among the hits stands for: they are its
             sources.
-        turns: search kept messages beside entries.
-        entries: search entries.
+        turns: list kept messages beside entries; unlisted, they still count for the entries drawn from them.
+        entries: list entries.
         min_score: drop hits below this fused score.
         order_by_event_time: order the hits (of a page) by event time, undated last.
         explain: say each leg's rank and share of the score.

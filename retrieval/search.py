@@ -167,10 +167,12 @@ def _recency(key: str, found: Found) -> tuple[float, float, str]:
 
 def _hits(ranked: Iterable[Fused], request: SearchRequest, found: Found, given: set[str]) -> Iterator[Hit]:
     for item in ranked:
-        if item.score < request.min_score or not given.isdisjoint(found.cited.get(item.id, ())):
+        entry = found.entries.get(item.id)
+        if item.score < request.min_score or not (request.turns if entry is None else request.entries):
+            continue
+        if not given.isdisjoint(found.cited.get(item.id, ())):
             continue
         shares = item.shares if request.explain else ()
-        entry = found.entries.get(item.id)
         if entry is not None:
             sources = tuple(source_of(found.turns[key]) for key in entry.sources if key in found.turns)
             yield Hit("entry", item.id, entry.text, item.score, entry.event_time, sources, entry=entry, shares=shares)

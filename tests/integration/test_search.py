@@ -14,6 +14,7 @@ from memoray.engine.searcher import Searcher
 from memoray.entries import EntryId, Kind
 from memoray.errors import InvalidRequestError
 from memoray.operations import Add, Delete, Operation, Update
+from memoray.protocols import ExtractionRequest
 from memoray.requests import Filters, Hit, PreloadRequest, SearchAnswer, SearchRequest
 from memoray.retrieval.search import answer
 from tests.support.fake_embedder import FakeEmbedder
@@ -238,9 +239,8 @@ def test_a_message_comes_with_the_ones_beside_it_but_not_with_deleted_ones(bench
 
 
 def test_a_message_is_superseded_once_everything_drawn_from_it_says_something_else() -> None:
-    def propose(request: object) -> list[Operation]:
-        turns = request.turns  # type: ignore[attr-defined]  # an extraction request
-        return [Add(part, sources=(turn.id,)) for turn in turns for part in turn.text.split("; ")]
+    def propose(request: ExtractionRequest) -> list[Operation]:
+        return [Add(part, sources=(turn.id,)) for turn in request.turns for part in turn.text.split("; ")]
 
     bench = ShardBench(extractor=ScriptedExtractor(propose))
     bench.submit("Production runs Go 1.23; The gate code is 17")
@@ -264,6 +264,24 @@ def test_a_message_is_superseded_once_everything_drawn_from_it_says_something_el
     bench.reopen()
     assert is_superseded()
     bench.check()
+    bench.shard.close(10.0)
+
+
+def test_a_memory_is_found_by_the_words_of_its_message_where_memories_alone_are_asked_for() -> None:
+    kept = {"My boat Gull is moored in Oslo": "Owns a vessel", "I like tea": "Drinks tea", "Bees, seven hives": "Bees"}
+
+    def propose(request: ExtractionRequest) -> list[Operation]:
+        return [Add(kept[turn.text], sources=(turn.id,)) for turn in request.turns]
+
+    bench = ShardBench(extractor=ScriptedExtractor(propose))
+    bench.submit(*kept)
+    bench.settle()
+    searcher = searcher_of(bench)
+    hits = searcher.search(SearchRequest(ANA, "Where is Gull moored?", turns=False, explain=True)).hits
+    assert (hits[0].text, {hit.type for hit in hits}) == ("Owns a vessel", {"entry"})
+    assert "turn_keyword" in {share.leg for share in hits[0].shares}
+    preloaded = searcher.preload(PreloadRequest(ANA, "Where is Gull moored?", limit=1))
+    assert [entry.text for entry in preloaded.entries] == ["Owns a vessel"]
     bench.shard.close(10.0)
 
 
