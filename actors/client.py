@@ -32,6 +32,7 @@ from memoray.requests import (
     StatusRequest,
     SubmitRequest,
 )
+from memoray.validation import as_utc
 
 CALL_SECONDS_MAX = 60.0
 
@@ -74,10 +75,11 @@ class Client(Memory):
         self._turn = itertools.count()
 
     def _submit(self, request: SubmitRequest) -> Receipt:
-        deadline = self._deadline()
+        given_up = self._deadline()
+        deadline = given_up if request.deadline is None else min(as_utc(request.deadline), given_up)
         asked = replace(request, deadline=deadline)
         receipt = decode(self._ask_owner(request.user, "submit", asked, request.request_id), Receipt)
-        if receipt.status == "skipped":
+        if receipt.status == "skipped" and deadline == given_up:
             message = (
                 f"the deadline {deadline} had passed when the shard came to it; nothing was accepted. Try again, with "
                 "a longer timeout; if it stays so, the clocks of this machine and the shard's differ"

@@ -71,8 +71,7 @@ class Memory(ABC):
             session_id: the conversation.
             messages: new ones, in order. Repeats of known ids are dropped and counted.
             request_id: give your own to be able to ask again after a crash of this process.
-            deadline: after it nothing is accepted; and where the user's inbox is full, how long to wait until these
-                messages are extracted.
+            deadline: after it nothing is accepted (`skipped`), and nobody waits any longer for a full inbox.
             is_polluted: outside content has come into the session; see `EngineConfig.skips_polluted`.
 
         Raises:

@@ -89,12 +89,6 @@ class Reception:
         written.add_done_callback(lambda done: self._pass_on(request, done, answer, place))
         return answer
 
-    def seconds_max(self, request: SubmitRequest) -> float:
-        """How long a caller may wait once its messages are accepted."""
-        if request.deadline is None:
-            return self._config.submit_seconds_max
-        return max(0.0, (as_utc(request.deadline) - self._clock.now()).total_seconds())
-
     def _pass_on(
         self, request: SubmitRequest, written: Future[Receipt], answer: Future[Receipt], place: _Place
     ) -> None:
@@ -149,13 +143,13 @@ class Reception:
         return decide
 
     def _seconds_left(self, request: SubmitRequest, job_id: str) -> float:
-        """How long a caller may wait for its job: until its deadline, else so long after the acceptance."""
+        """How long a caller may wait for its job: so long after the acceptance, but not past its deadline."""
         job = self._state().user(request.user).job(job_id)
         if job is None:
             return 0.0
-        if request.deadline is not None:
-            return self.seconds_max(request)
         until = job.accepted_at + timedelta(seconds=self._config.submit_seconds_max)
+        if request.deadline is not None:
+            until = min(until, as_utc(request.deadline))
         return (until - self._clock.now()).total_seconds()
 
 

@@ -237,7 +237,7 @@ class Shard:
             BusyError: a bound was reached, or the request that this one follows was not accepted; nothing was accepted.
             OutcomeUnknownError: ask again with the same request id.
         """
-        seconds_max = WRITE_SECONDS_MAX + self._reception.seconds_max(request)
+        seconds_max = WRITE_SECONDS_MAX + self.config.submit_seconds_max
         return self._await(self.begin_submit(request), request.request_id, seconds_max)
 
     def begin_submit(self, request: SubmitRequest) -> Future[Receipt]:

@@ -58,7 +58,7 @@ class EngineConfig(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
             runs the user's jobs, and is answered when its own has ended.
         user_jobs_count_max: jobs of one user that may wait; a submit beyond them returns when its own job has ended.
         submits_waiting_max: callers of one shard that may wait so at a time; the next is answered `BusyError`.
-        submit_seconds_max: how long such a caller waits when it has set no deadline.
+        submit_seconds_max: how long such a caller waits at most; its own deadline may be sooner.
         jobs_count_max: jobs waiting in one shard before submits are answered `BusyError`.
         inbox_bytes_max: bytes of their messages in one shard before submits are answered `BusyError`.
         checker: when a delta is extracted; None: always. What it says no to stays pending and counts next time.

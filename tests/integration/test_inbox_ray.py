@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -26,10 +27,13 @@ ANA = UserKey("app", "ana")
 
 @pytest.fixture(scope="module")
 def client(ray_session: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """One shard that extracts at every third message of a session and, when it was extracted before, after a day."""
+    """One shard that extracts at every third message of a session, or when that was never extracted or a day ago.
+
+    Its inbox is always full: who hands over what is extracted is answered when it has been.
+    """
     assert ray_session is not None
     rule = AnyOf((MessageCount(2), Interval(86400.0)))
-    config = EngineConfig(checker=rule, skips_polluted=True)
+    config = EngineConfig(checker=rule, skips_polluted=True, user_jobs_count_max=0)
     store = str(tmp_path_factory.mktemp("inbox") / "store")
     cluster = Cluster(ClusterConfig(store=store, namespace=NAMESPACE, engine=config))
     cluster.ensure_shards()
@@ -42,15 +46,22 @@ def test_the_rule_and_the_guard_hold_in_the_shards_process(client: Client) -> No
         return client.submit(ANA, "s1", [Message("user", text)], is_polluted=is_polluted).reason
 
     assert say("I keep my bicycle in the shed.") == ""  # never extracted: the interval says yes
-    client.wait(ANA)
+    assert [session.extracted for session in client.status(ANA)[0].sessions] == [1]
     assert [say(text) for text in ("It is blue.", "It is old.")] == [
         "the checker said no: the messages stay pending"
     ] * 2
     assert [session.pending for session in client.status(ANA)[0].sessions] == [2]
     assert say("It has two locks.") == ""
-    assert client.wait(ANA).sessions[0].extracted == 4
+    assert client.status(ANA)[0].sessions[0].extracted == 4
     assert say("From a web page.", is_polluted=True) == "the session is marked as polluted by outside content"
     assert client.status(ANA)[0].sessions[0].is_polluted
+
+
+def test_a_callers_own_deadline_goes_with_it(client: Client) -> None:
+    passed = datetime.now(UTC) - timedelta(seconds=1)
+    receipt = client.submit(ANA, "late", [Message("user", "Too late.")], deadline=passed)
+    assert (receipt.status, receipt.turn_ids) == ("skipped", ())
+    assert all(session.session_id != "late" for session in client.status(ANA)[0].sessions)
 
 
 def test_calls_that_ray_runs_in_any_order_take_effect_in_the_callers(client: Client) -> None:
