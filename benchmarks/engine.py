@@ -1,241 +1,333 @@
-"""The engine without Ray beside the bare floor, in one run: `python -m benchmarks.engine [ENTRIES …]`.
+"""The engine without Ray beside the bare floor, in one run: `python -m benchmarks.engine [USERSxENTRIES …]`.
 
-The floor does the least that could work: append and fdatasync the same bytes, one flat FAISS index, one Tantivy index
-that is committed before a search. No isolation, no outcomes, no history. Figures are medians of one run on one machine;
-the ratios are what to look at. Vectors are given; texts are made of a Zipf-like vocabulary.
+Both are given the same texts, vectors and queries, in turns of small blocks, so that whatever else the machine does
+hits both. Vectors are given; entries only; every store in a fresh folder. Times are medians of one run on one machine;
+the ratios are what to look at.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import resource
 import statistics
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import faiss
 import numpy as np
-import tantivy
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks.floor import Floor
+from benchmarks.workload import DIMENSION, Query, Workload
 from memoray.config import EngineConfig
 from memoray.engine.clock import SystemClock
+from memoray.engine.projections import entries_of
 from memoray.engine.shard import Shard
 from memoray.keys import UserKey
 from memoray.operations import Add
 from memoray.requests import OperationsRequest, SearchRequest
-from memoray.retrieval.fusion import Leg, fuse
 from memoray.retrieval.search import answer
 from memoray.storage.filesystem import LocalFileSystem
 from memoray.storage.manifest import Manifest, create_manifest
-from memoray.text import index_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-DIMENSION = 384
-BATCH = 500
-ROUNDS = 100
-USER = UserKey("bench", "user")
+    Vectors = npt.NDArray[np.float32]
+
+BATCH = 100
+BLOCK = 10
+K = 10
+DEFAULT_SIZES = ("1x1000", "1x10000", "1000x100")
+SETTLE_SECONDS_MAX = 600.0
+# Most that the engine may take, in times of the floor; by what is measured and entries of one user.
+AIMS = {
+    "search": {1000: 1.1, 10_000: 0.6, 100_000: 0.25},
+    "bulk add": {1000: 1.5, 10_000: 1.5, 100_000: 1.5},
+}
 
 
-class Texts:
-    """Texts and vectors, the same in every run."""
+class Given:
+    """An embedder that gives the vectors which were handed over for these texts."""
+
+    name = "given"
+    dimension = DIMENSION
 
     def __init__(self) -> None:
-        self._random = np.random.default_rng(7)
-        self._made: dict[str, npt.NDArray[np.float32]] = {}
+        self.known: dict[str, Vectors] = {}
 
-    def text(self) -> str:
-        """Twelve words, common ones more often."""
-        return " ".join(f"word{int(number) % 5000}" for number in self._random.zipf(1.4, 12))
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """As `Embedder.embed`."""
+        return np.stack([self.known[text] for text in texts])
 
-    @property
-    def name(self) -> str:
-        """As an embedder."""
-        return "given"
-
-    @property
-    def dimension(self) -> int:
-        """As an embedder."""
-        return DIMENSION
-
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """A random unit vector for each text, as an embedder."""
-        made = self._random.standard_normal((len(texts), DIMENSION)).astype(np.float32)
-        return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
+    embed_query = embed
 
 
 class Engine:
     """One shard on local files."""
 
-    def __init__(self, root: str, texts: Texts) -> None:
-        self._texts = texts
-        self._number = 0
-        fs = LocalFileSystem()
-        manifest = Manifest(
+    def __init__(self, folder: Path) -> None:
+        """Open it."""
+        self._embedder = Given()
+        self._fs = LocalFileSystem()
+        self._root = str(folder)
+        wanted = Manifest(
             store_id="bench",
             cluster_id="bench",
             shards_count=1,
-            embedder_name=texts.name,
+            embedder_name=self._embedder.name,
             embedder_dimension=DIMENSION,
             embedder_fingerprint="",
         )
-        create_manifest(fs, root, manifest)
-        parts = {"config": EngineConfig(), "clock": SystemClock(), "embedder": texts, "extractor": None}
-        self._open: Callable[[], Shard] = lambda: Shard(fs, root, manifest, 0, **parts)  # type: ignore[arg-type]  # as named
-        self._shard = self._open()
+        self._manifest = create_manifest(self._fs, self._root, wanted)
+        self._requests = time.monotonic_ns()
+        self._shard = Shard(
+            self._fs,
+            self._root,
+            self._manifest,
+            0,
+            config=EngineConfig(),
+            clock=SystemClock(),
+            embedder=self._embedder,
+            extractor=None,
+        )
 
-    def add(self, texts: Sequence[str]) -> None:
-        """Durable when this returns."""
-        self._number += 1
-        self._shard.apply(OperationsRequest(USER, tuple(Add(text) for text in texts), f"r{self._number}"))
+    def add(self, user: str, _ids: Sequence[str], texts: Sequence[str], vectors: Vectors) -> list[str]:
+        """Durable when this returns; gives the entry ids."""
+        self._embedder.known = dict(zip(texts, vectors, strict=True))
+        self._requests += 1
+        request = OperationsRequest(UserKey("bench", user), tuple(Add(text) for text in texts), f"r{self._requests}")
+        return [str(outcome.entry_id) for outcome in self._shard.apply(request).outcomes]
 
-    def search(self, text: str, vector: npt.NDArray[np.float32]) -> int:
-        """Hybrid search, ten hits."""
-        request = SearchRequest(USER, text, turns=False, dedupe=False)
-        return len(answer(request, self._shard.find(request, vector.tobytes())).hits)
+    def search(self, user: str, text: str, vector: Vectors, k: int, *, dedupe: bool = False) -> list[str]:
+        """Ids of a hybrid search, best first; without dropping repeats it does what the floor does."""
+        request = SearchRequest(UserKey("bench", user), text, limit=k, turns=False, dedupe=dedupe)
+        return [hit.id for hit in answer(request, self._shard.find(request, vector.tobytes())).hits]
 
-    def reopen(self) -> None:
-        """Close, and open up to the first search."""
-        self._shard.close()
-        self._shard = self._open()
+    def nearest(self, user: str, vector: Vectors, k: int) -> list[str]:
+        """Ids of the vector leg alone."""
+        return self._shard.projections.vectors.search(entries_of(UserKey("bench", user)), vector, k)[0]
+
+    def settle(self) -> None:
+        """Let the snapshot be made that is due."""
+        self._shard.seal(SETTLE_SECONDS_MAX)
 
     def close(self) -> None:
         """End the shard."""
         self._shard.close()
 
 
-class Floor:
-    """The least that could work."""
+class Loaded(NamedTuple):
+    """What one user was given."""
 
-    def __init__(self, root: str, texts: Texts) -> None:
-        self._texts = texts
-        builder = tantivy.SchemaBuilder()
-        builder.add_text_field("key", stored=True, tokenizer_name="raw", index_option="basic")
-        builder.add_text_field("text", stored=False, tokenizer_name="en_stem", index_option="freq")
-        self._schema = builder.build()
-        self._path = Path(root) / "log"
-        self._path.parent.mkdir(parents=True)
-        self._start()
-
-    def _start(self) -> None:
-        self._vectors = faiss.IndexFlatIP(DIMENSION)
-        self._index = tantivy.Index(self._schema, path=None)
-        self._index.config_reader(reload_policy="manual")
-        self._writer = self._index.writer(64_000_000, 1)
-        self._count = 0
-        self._is_dirty = False
-        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-
-    def add(self, texts: Sequence[str]) -> None:
-        """Durable when this returns."""
-        vectors = self._texts.embed(texts)
-        os.write(self._file, json.dumps([list(texts), vectors.tobytes().hex()]).encode() + b"\n")
-        os.fdatasync(self._file)
-        self._index_all(texts, vectors)
-
-    def _index_all(self, texts: Sequence[str], vectors: npt.NDArray[np.float32]) -> None:
-        self._vectors.add(vectors)
-        for text in texts:
-            self._writer.add_document(tantivy.Document(key=str(self._count), text=text))
-            self._count += 1
-        self._is_dirty = True
-
-    def search(self, text: str, vector: npt.NDArray[np.float32]) -> int:
-        """Hybrid search, ten hits."""
-        if self._is_dirty:
-            self._writer.commit()
-            self._index.reload()
-            self._is_dirty = False
-        scores, rows = self._vectors.search(vector[None, :], min(50, self._count))
-        searcher = self._index.searcher()
-        query = self._index.parse_query(" ".join(index_terms(text)), ["text"])
-        found = searcher.search(query, 50, count=False).hits
-        keys = [str(searcher.doc(address)["key"][0]) for _, address in found]
-        legs = [
-            Leg("vector", tuple(str(row) for row in rows[0]), tuple(float(score) for score in scores[0])),
-            Leg("keyword", tuple(keys), tuple(float(score) for score, _ in found)),
-        ]
-        return len(fuse(legs)[:10])
-
-    def reopen(self) -> None:
-        """Read the log again, up to the first search."""
-        os.close(self._file)
-        self._start()
-        for line in self._path.read_bytes().splitlines():
-            texts, vectors = json.loads(line)
-            self._index_all(texts, np.frombuffer(bytes.fromhex(vectors), np.float32).reshape(-1, DIMENSION))
-
-    def close(self) -> None:
-        """Close the log."""
-        os.close(self._file)
+    texts: list[str]
+    vectors: Vectors
+    ids: dict[str, list[str]]
 
 
-def _median_ms(step: Callable[[], object], rounds: int = ROUNDS) -> float:
-    times: list[float] = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        step()
-        times.append((time.perf_counter() - start) * 1000)
-    return statistics.median(times)
+class Timer:
+    """Times by store and by what was done, in milliseconds."""
 
+    def __init__(self) -> None:
+        self.times: dict[tuple[str, str], list[float]] = {}
 
-def measure(store: Engine | Floor, texts: Texts, entries: int) -> dict[str, float]:
-    """Milliseconds by what was done; for `bulk add` per entry."""
-    start = time.perf_counter()
-    for _ in track(range(0, entries, BATCH), description=f"{type(store).__name__} {entries}", transient=True):
-        store.add([texts.text() for _ in range(BATCH)])
-    bulk = (time.perf_counter() - start) * 1000 / entries
-    vector = texts.embed(["query"])[0]
-    store.search(texts.text(), vector)
-    search = _median_ms(lambda: store.search(texts.text(), vector))
-
-    def add_and_search() -> float:
-        store.add([texts.text()])
+    def run(self, store: str, what: str, step: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the step gives
+        """Do a step and note how long it took."""
         begun = time.perf_counter()
-        store.search(texts.text(), vector)
-        return (time.perf_counter() - begun) * 1000
+        result = step()
+        self.times.setdefault((store, what), []).append((time.perf_counter() - begun) * 1000)
+        return result
 
-    after_add = statistics.median(add_and_search() for _ in range(ROUNDS))
-    single = _median_ms(lambda: store.add([texts.text()]))
-    begun = time.perf_counter()
-    store.reopen()
-    store.search(texts.text(), vector)
-    reopen = (time.perf_counter() - begun) * 1000
-    return {
-        "bulk add, one entry": bulk,
-        "durable single add": single,
-        "hybrid search": search,
-        "search right after an add": after_add,
-        "reopen to first search": reopen,
-    }
+    def median(self, store: str, what: str) -> float:
+        """The middle one."""
+        return statistics.median(self.times[store, what])
+
+    def total(self, store: str, what: str) -> float:
+        """All of them together."""
+        return sum(self.times[store, what])
 
 
-def main(sizes: Sequence[int]) -> None:
+class Scenario:
+    """One size, measured."""
+
+    def __init__(self, users: int, entries: int, folder: Path, rounds: int, progress: Progress) -> None:
+        self._users, self._entries, self._rounds = users, entries, rounds
+        self._folder = folder
+        self._workload = Workload()
+        self._timer = Timer()
+        self._progress = progress
+        self._stores: dict[str, Engine | Floor] = {
+            "engine": Engine(folder / "engine"),
+            "floor": Floor(folder / "floor"),
+        }
+
+    def run(self) -> dict[str, Any]:
+        """All that the issue of speed is about; ratios are engine : floor."""
+        task = self._progress.add_task(f"{self._users} x {self._entries}", total=self._users * self._entries)
+        loaded = {f"u{number}": self._load(f"u{number}", task) for number in range(self._users)}
+        for name, store in self._stores.items():
+            self._timer.run(name, "settle", store.settle)
+        queries = self._queries(loaded)
+        found = self._search(queries, loaded)
+        recall = self._recall(queries, loaded)
+        self._singles(loaded)
+        self._timer.run("engine", "settle", self._stores["engine"].settle)
+        self._reopen(queries[0])
+        return self._report(found, recall)
+
+    def _load(self, user: str, task: Any) -> Loaded:  # noqa: ANN401 - rich's task id
+        texts, parts, ids = list[str](), list[Any](), dict[str, list[str]]()
+        for start in range(0, self._entries, BATCH):
+            count = min(BATCH, self._entries - start)
+            new, vectors = self._workload.texts(count), self._workload.vectors(count)
+            keys = [f"e{start + number}" for number in range(count)]
+            for name, store in self._stores.items():
+                made = self._timer.run(name, "bulk add", lambda: store.add(user, keys, new, vectors))  # noqa: B023 - now
+                ids.setdefault(name, []).extend(made or keys)
+            texts += new
+            parts.append(vectors)
+            self._progress.advance(task, count)
+        return Loaded(texts, np.concatenate(parts), ids)
+
+    def _queries(self, loaded: dict[str, Loaded]) -> list[tuple[str, Query]]:
+        users = list(loaded)
+        chosen = [users[number % len(users)] for number in range(self._rounds)]
+        return [(user, self._workload.query(loaded[user].texts, loaded[user].vectors)) for user in chosen]
+
+    def _search(self, queries: list[tuple[str, Query]], loaded: dict[str, Loaded]) -> dict[str, float]:
+        hits = dict.fromkeys(self._stores, 0)
+        for start in range(0, len(queries), BLOCK):
+            for name, store in self._stores.items():
+                for user, query in queries[start : start + BLOCK]:
+                    step = lambda: store.search(user, query.text, query.vector, K)  # noqa: B023, E731 - run now
+                    hits[name] += loaded[user].ids[name][query.planted] in self._timer.run(name, "search", step)
+            for user, query in queries[start : start + BLOCK]:
+                self._timer.run("engine", "search without repeats", partial(self._deduped, user, query))
+        return {name: count / len(queries) for name, count in hits.items()}
+
+    def _deduped(self, user: str, query: Query) -> None:
+        engine = self._stores["engine"]
+        assert isinstance(engine, Engine), "only the engine drops repeats"
+        engine.search(user, query.text, query.vector, K, dedupe=True)
+
+    def _recall(self, queries: list[tuple[str, Query]], loaded: dict[str, Loaded]) -> float:
+        """Share of the ten nearest that the engine's vector leg has among its first ten."""
+        engine = self._stores["engine"]
+        assert isinstance(engine, Engine), "the engine has a vector leg of its own"
+        shares: list[float] = []
+        for user, query in queries:
+            known = loaded[user]
+            best = np.argsort(-(known.vectors @ query.vector), kind="stable")[:K]
+            wanted = {known.ids["engine"][row] for row in best.tolist()}
+            shares.append(len(wanted & set(engine.nearest(user, query.vector, K))) / len(wanted))
+        return statistics.mean(shares)
+
+    def _singles(self, loaded: dict[str, Loaded]) -> None:
+        users = list(loaded)
+        for number in range(self._rounds):
+            user, word = users[number % len(users)], f"zz{number}q"
+            text, vector = f"single entry {word} {self._workload.texts(1)[0]}", self._workload.vectors(1)
+            for name, store in self._stores.items():
+                add = lambda: store.add(user, [f"s{number}"], [text], vector)  # noqa: B023, E731 - run now
+                made = self._timer.run(name, "durable single add", add) or [f"s{number}"]
+                search = lambda: store.search(user, word, vector[0], K)  # noqa: B023, E731 - run now
+                found = self._timer.run(name, "search right after an add", search)
+                assert made[0] in found, f"{name} does not find what it was just given"
+
+    def _reopen(self, query: tuple[str, Query]) -> None:
+        user, asked = query
+        for name, store in self._stores.items():
+            store.close()
+            kind = type(store)
+
+            def step() -> Engine | Floor:
+                opened = kind(self._folder / name)  # noqa: B023 - run now
+                opened.search(user, asked.text, asked.vector, K)
+                return opened
+
+            self._timer.run(name, "reopen to first search", step).close()
+
+    def _report(self, found: dict[str, float], recall: float) -> dict[str, Any]:
+        rows: dict[str, dict[str, float]] = {}
+        for what in ("durable single add", "bulk add", "search", "search right after an add", "reopen to first search"):
+            count = self._users * self._entries if what == "bulk add" else 1
+            taken = self._timer.total if what == "bulk add" else self._timer.median
+            ours, floor = taken("engine", what) / count, taken("floor", what) / count
+            rows[what] = {"engine_ms": ours, "floor_ms": floor, "ratio": ours / floor}
+            aim = AIMS.get(what, {}).get(self._entries if self._users == 1 else 0)
+            if aim is not None:
+                rows[what]["aim"] = aim
+        deduped, floor = self._timer.median("engine", "search without repeats"), rows["search"]["floor_ms"]
+        rows["search, repeats dropped"] = {"engine_ms": deduped, "floor_ms": floor, "ratio": deduped / floor}
+        rows["search right after an add"]["times_of_a_search"] = (
+            rows["search right after an add"]["engine_ms"] / rows["search"]["engine_ms"]
+        )
+        return {
+            "scenario": f"{self._users}x{self._entries}",
+            "dimension": DIMENSION,
+            "cores": os.cpu_count(),
+            "rows": rows,
+            "settle_s": self._timer.total("engine", "settle") / 1000,
+            "recall@10": recall,
+            "hit@10": found,
+            "disk_bytes": {name: _disk_bytes(self._folder / name) for name in self._stores},
+            "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        }
+
+
+def _disk_bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _show(report: dict[str, Any], console: Console) -> None:
+    table = Table(title=f"{report['scenario']} entries, {report['dimension']} dimensions, {report['cores']} cores")
+    for name in ("", "Memoray, ms", "bare floor, ms", "ratio", "aim"):
+        table.add_column(name, justify="right" if name else "left")
+    for what, row in report["rows"].items():
+        aim = f"≤ {row['aim']}" if "aim" in row else ""
+        table.add_row(what, f"{row['engine_ms']:.3f}", f"{row['floor_ms']:.3f}", f"{row['ratio']:.2f}", aim)
+    console.print(table)
+    rows, disk = report["rows"], report["disk_bytes"]
+    after, memory = rows["search right after an add"]["times_of_a_search"], report["peak_memory_bytes"]
+    console.print(f"a search right after an add takes {after:.2f} × a search (aim ≤ 1.5)")
+    console.print(
+        f"recall@10 of the vector leg {report['recall@10']:.3f} (aim ≥ 0.99); planted found {report['hit@10']}"
+    )
+    console.print(f"snapshots took {report['settle_s']:.1f} s beyond the loading")
+    console.print(
+        f"disk {disk['engine'] / 2**20:.0f} MiB beside {disk['floor'] / 2**20:.0f}; peak memory of both together "
+        f"{memory / 2**20:.0f} MiB"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure each size with both and print them side by side."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine", description=__doc__)
+    parser.add_argument("sizes", nargs="*", default=DEFAULT_SIZES, help="USERSxENTRIES, such as 1x100000")
+    parser.add_argument("--rounds", type=int, default=200, help="searches, and single adds, of each store")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of tables")
+    chosen = parser.parse_args(arguments)
     faiss.omp_set_num_threads(1)
-    for entries in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            texts = Texts()
-            engine, floor = Engine(f"{folder}/engine", texts), Floor(f"{folder}/floor", texts)
-            ours, bare = measure(engine, texts, entries), measure(floor, texts, entries)
-            engine.close()
-            floor.close()
-        table = Table(title=f"1 user x {entries} entries, {DIMENSION} dimensions, {os.cpu_count()} cores")
-        for name in ("", "Memoray, ms", "bare floor, ms", "ratio"):
-            table.add_column(name, justify="right" if name else "left")
-        for name, value in ours.items():
-            table.add_row(name, f"{value:.3f}", f"{bare[name]:.3f}", f"{value / bare[name]:.2f}")
-        Console().print(table)
+    console = Console(file=sys.stderr if chosen.json else sys.stdout)
+    for size in chosen.sizes:
+        users, entries = (int(part) for part in size.split("x"))
+        with tempfile.TemporaryDirectory() as folder, Progress(console=console, transient=True) as progress:
+            report = Scenario(users, entries, Path(folder), chosen.rounds, progress).run()
+        if chosen.json:
+            print(json.dumps(report))
+        else:
+            _show(report, console)
 
 
 if __name__ == "__main__":
-    main([int(size) for size in sys.argv[1:]] or [1000, 10_000])
+    main()

@@ -24,6 +24,7 @@ import msgspec
 import numpy as np
 
 from memoray.engine.base_maps import (
+    Decoded,
     EntryMap,
     IdentityMap,
     RequestMap,
@@ -38,8 +39,10 @@ from memoray.engine.base_maps import (
 )
 from memoray.engine.layered import Layered
 from memoray.engine.state import JobState, ShardState, UserState, Window
+from memoray.entries import Entry
 from memoray.errors import CorruptionError
 from memoray.keys import UserKey, length_prefixed
+from memoray.messages import Turn
 from memoray.storage.columns import Binary, Keys, read_columns
 from memoray.storage.keyword_space import SealedDocuments
 from memoray.storage.near_vectors import read_near
@@ -136,6 +139,8 @@ class Base:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             path = str(directory / COLUMNS_NAME)
             raise CorruptionError(path, 0, expected="the description of a base", found=str(error)) from error
+        self._entries = Decoded(self.columns, "entry", msgspec.msgpack.Decoder(Entry))
+        self._turns = Decoded(self.columns, "turn", msgspec.msgpack.Decoder(Turn))
         self._keywords = SealedKeywords(directory / KEYWORDS_NAME, self.meta.documents_count)
         self._near = {
             (table, number): read_near(directory / near_name(table, number), self._count(table, number))
@@ -193,10 +198,10 @@ class Base:
         columns = self.columns
         entries, turns = self.rows("entry", number), self.rows("turn", number)
         return UserState(
-            entries=Layered(EntryMap(columns, *entries)),
+            entries=Layered(EntryMap(columns, *entries, self._entries)),
             identities=Layered(IdentityMap(columns, *entries)),
             retired=Layered(RetiredMap(columns, *self.rows("retired", number))),
-            turns=Layered(TurnMap(columns, *turns)),
+            turns=Layered(TurnMap(columns, *turns, self._turns)),
             withdrawn=Layered(WithdrawnMap(columns, *turns, int(columns["user.withdrawn"][number]))),
             supports=Layered(SupportMap(columns, *turns, int(columns["user.supported"][number]))),
             sessions=Layered(SessionMap(columns, *self.rows("session", number))),

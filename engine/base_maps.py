@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import fields
@@ -16,14 +16,16 @@ from memoray.messages import Turn, TurnId
 from memoray.storage.columns import Binary, Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     Columns = Mapping[str, Any]
 
 HASH_BYTES = 16
+# Decoded entries, and turns, that are kept for the next who asks; about a kilobyte each.
+DECODED_MAX = 20_000
 
-_entry = msgspec.msgpack.Decoder(Entry)
-_turn = msgspec.msgpack.Decoder(Turn)
+V = TypeVar("V")
+
 _entry_ids = msgspec.msgpack.Decoder(tuple[EntryId, ...])
 _answered = msgspec.msgpack.Decoder(Answered)
 
@@ -59,15 +61,35 @@ class _Rows:
         return self.row(key) >= 0
 
 
+class Decoded(Generic[V]):
+    """Values of a table that were decoded lately, by the user's first row and the key. Safe to share among threads."""
+
+    def __init__(self, columns: Columns, table: str, decoder: msgspec.msgpack.Decoder[V]) -> None:
+        self._values: Binary = columns[f"{table}.value"]
+        self._decode = decoder.decode
+        self._known: dict[tuple[int, str], V] = {}
+
+    def get(self, start: int, key: str, row_of: Callable[[object], int]) -> V | None:
+        """The value of a key of the user whose rows begin at `start`."""
+        place = start, key
+        value = self._known.get(place)
+        if value is None and (row := row_of(key)) >= 0:
+            value = self._decode(self._values[row])
+            if len(self._known) >= DECODED_MAX:
+                self._known.clear()
+            self._known[place] = value
+        return value
+
+
 class EntryMap(_Rows):
     """Entries by id."""
 
-    def __init__(self, columns: Columns, start: int, end: int) -> None:
+    def __init__(self, columns: Columns, start: int, end: int, decoded: Decoded[Entry]) -> None:
         super().__init__(columns, "entry", start, end)
+        self._decoded = decoded
 
     def get(self, key: EntryId) -> Entry | None:
-        row = self.row(key)
-        return None if row < 0 else _entry.decode(self._columns["entry.value"][row])
+        return self._decoded.get(self._start, key, self.row)
 
     def keys(self) -> Iterator[EntryId]:
         return (EntryId(key) for key in self._keys)
@@ -121,12 +143,12 @@ class RetiredMap(_Rows):
 class TurnMap(_Rows):
     """Turns by id."""
 
-    def __init__(self, columns: Columns, start: int, end: int) -> None:
+    def __init__(self, columns: Columns, start: int, end: int, decoded: Decoded[Turn]) -> None:
         super().__init__(columns, "turn", start, end)
+        self._decoded = decoded
 
     def get(self, key: TurnId) -> Turn | None:
-        row = self.row(key)
-        return None if row < 0 else _turn.decode(self._columns["turn.value"][row])
+        return self._decoded.get(self._start, key, self.row)
 
     def keys(self) -> Iterator[TurnId]:
         return (TurnId(key) for key in self._keys)

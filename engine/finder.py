@@ -77,19 +77,17 @@ def find_legs(
     asked = [(index_terms(query, language), vector) for query, vector in zip(queries, vectors, strict=True)]
     search = _Search(known, projections, request, asked)
     legs = search.legs(request.filters)
-    found_count = len({key for leg in legs for key in leg.ids})  # of one kind, where it counts: entries
-    wider = search.legs(replace(request.filters, kind=None)) if falls_back(request, found_count) else ()
-    ids = {key for leg in (*legs, *wider) for key in leg.ids}
-    entries = {key: entry for key in ids if (entry := known.entries.get(EntryId(key))) is not None}
-    ranked_turns = {key for key in ids - entries.keys() if search.context.is_live(key)}
+    # Of one kind, where it counts: entries.
+    wider = search.legs(replace(request.filters, kind=None)) if falls_back(request, len(search.entries)) else ()
+    entries, ranked_turns = search.entries, search.turns.keys()
     neighbours = {key: search.context.beside(key) for key in ranked_turns}
-    shown = ranked_turns.union(*neighbours.values(), *(entry.sources for entry in entries.values())) - {""}
+    shown = {*ranked_turns}.union(*neighbours.values(), *(entry.sources for entry in entries.values())) - {""}
     links = links_of(known, ranked_turns, entries)
     return Found(
         legs=legs,
         fallback_legs=wider,
         entries=entries,
-        turns={key: known.turns[TurnId(key)] for key in shown},
+        turns={key: search.turns.get(key) or known.turns[TurnId(key)] for key in shown},
         neighbours=neighbours,
         cited=links.cited,
         replaced=links.replaced,
@@ -109,7 +107,12 @@ def _vectors_of(matrix: bytes | None, count: int, index: VectorIndex) -> list[Ve
 
 
 class _Search:
-    """The legs of one search."""
+    """The legs of one search.
+
+    Attributes:
+        entries: those in the legs so far, by id.
+        turns: likewise.
+    """
 
     def __init__(
         self,
@@ -119,6 +122,8 @@ class _Search:
         asked: Sequence[tuple[list[str], Vector | None]],
     ) -> None:
         self.context = TurnContext(known)
+        self.entries: dict[str, Entry] = {}
+        self.turns: dict[str, Turn] = {}
         self._known = known
         self._projections = projections
         self._request = request
@@ -140,10 +145,18 @@ class _Search:
         return tuple(legs)
 
     def _entry(self, key: str) -> Item | None:
-        return self._known.entries.get(EntryId(key))
+        entry = self.entries.get(key)
+        if entry is None:
+            entry = self._known.entries.get(EntryId(key))
+            if entry is not None:
+                self.entries[key] = entry
+        return entry
 
     def _turn(self, key: str) -> Item | None:
-        return self._known.turns.get(TurnId(key)) if self.context.is_live(key) else None
+        turn = self.turns.get(key)
+        if turn is None and self.context.is_live(key):
+            turn = self.turns[key] = self._known.turns[TurnId(key)]
+        return turn
 
     def _searches(self, what: str, space: Space) -> Iterator[tuple[str, int, Search]]:
         vectors, keywords = self._projections.vectors, self._projections.keywords
@@ -170,8 +183,12 @@ class _Search:
 def _leg(name: str, query: int, found: tuple[list[str], list[float]], item_of: Callable[[str], Item | None]) -> Leg:
     """A leg of what is live, equal scores by the most recent."""
     items = [(item, score) for key, score in zip(*found, strict=True) if (item := item_of(key)) is not None]
-    if len({score for _, score in items}) < len(items):
-        items.sort(key=lambda each: (-each[1], _recency(each[0])))
+    start = 0
+    for end in range(1, len(items) + 1):
+        if end == len(items) or items[end][1] != items[start][1]:
+            if end - start > 1:
+                items[start:end] = sorted(items[start:end], key=lambda each: _recency(each[0]))
+            start = end
     return Leg(name, tuple(item.id for item, _ in items), tuple(score for _, score in items), query)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 from datetime import UTC, datetime, timedelta, timezone
 from typing import NewType
@@ -80,6 +81,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.event_time.astimezone(timezone(timedelta(minutes=self.utc_offset_minutes)))
 
 
+@functools.lru_cache(1024)  # a new entry's is asked for when it is decided, and again when it is folded
 def identity_of(
     text: str, kind: Kind, event_time: datetime | None, participants: tuple[str, ...], location: str
 ) -> bytes:

@@ -25,12 +25,8 @@ class UserKey(msgspec.Struct, frozen=True, order=True, cache_hash=True):
 
 def length_prefixed(*parts: str) -> bytes:
     """Encode strings so that different tuples never give the same bytes: each as a 4-byte length and its UTF-8."""
-    pieces: list[bytes] = []
-    for part in parts:
-        encoded = part.encode()
-        pieces.append(len(encoded).to_bytes(4, "big"))
-        pieces.append(encoded)
-    return b"".join(pieces)
+    encoded = [part.encode() for part in parts]
+    return b"".join([piece for part in encoded for piece in (len(part).to_bytes(4, "big"), part)])
 
 
 def slot_of(user: UserKey) -> int:

@@ -162,9 +162,24 @@ def _shape(char: str) -> str:
     return lowered if len(lowered) == 1 else char
 
 
-@functools.cache
-def _stemmers() -> threading.local:
-    return threading.local()
+# What `_TOKEN` is to ASCII text in lower case, with the script told by the group.
+_ASCII_TOKEN = re.compile(
+    r"((?:(?<![a-z0-9])v)?[0-9]+(?:[.:/,\-][0-9]+)*(?:-(?:rc|alpha|beta|pre)[.\-]?[0-9]*)?%?)"
+    r"|(\.net\b|[a-z](?:[a-z0-9]|'(?=[a-z]))*(?:\+\+|#)?)"
+)
+Word = tuple[str, str]
+
+
+def words_of(text: str) -> list[Word]:
+    """Script and text of the `tokens` of a text: all that most callers want, ten times as fast for ASCII."""
+    if not text.isascii():
+        return [(token.script, token.text) for token in tokens(text)]
+    found = _ASCII_TOKEN.findall(text.lower())
+    if "'" not in text:
+        return [("number", number) if number else ("word", word) for number, word in found]
+    return [
+        ("number", number) if number else ("word", word.removesuffix("'s").replace("'", "")) for number, word in found
+    ]
 
 
 def check_language(language: str) -> str:
@@ -179,15 +194,39 @@ def check_language(language: str) -> str:
     return language
 
 
+STEMS_KNOWN_MAX = 100_000
+
+
+class _Stems(dict[str, str]):
+    """Stems of a language by word, made when they are asked for first."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._stemmer = Stemmer.Stemmer(check_language(language))
+
+    def __missing__(self, word: str) -> str:
+        stem: str = self._stemmer.stemWord(word)
+        self[word] = stem
+        return stem
+
+
+@functools.cache
+def _stems() -> threading.local:
+    return threading.local()
+
+
 def stems(words: list[str], language: str = "english") -> list[str]:
-    """Stems of folded words, one for each. A stemmer is not safe to share between threads, so each has its own."""
-    stemmers = _stemmers()
-    stemmer = getattr(stemmers, language, None)
-    if stemmer is None:
-        check_language(language)
-        stemmer = Stemmer.Stemmer(language)
-        setattr(stemmers, language, stemmer)
-    return list(stemmer.stemWords(words))
+    """Stems of folded words, one for each. A stemmer is not safe to share between threads, so each has its own.
+
+    Raises:
+        InvalidRequestError: there is no stemmer for the language; the message lists those there are.
+    """
+    of_thread = _stems()
+    known: _Stems | None = getattr(of_thread, language, None)
+    if known is None or len(known) > STEMS_KNOWN_MAX:
+        known = _Stems(language)
+        setattr(of_thread, language, known)
+    return [known[word] for word in words]
 
 
 def _pairs(run: str) -> list[str]:
@@ -214,22 +253,24 @@ def index_terms(text: str, language: str = "english") -> list[str]:
     Raises:
         InvalidRequestError: there is no stemmer for the language; the message lists those there are.
     """
-    found = tokens(text)
-    kept = [token for token in found if token.text not in FUNCTION_WORDS] or found
-    words = [token.text for token in kept if token.script == "word"]
-    stemmed = iter(stems(words, language))
+    found = words_of(text)
+    kept = [token for token in found if token[1] not in FUNCTION_WORDS] or found
+    stemmed = iter(stems([word for script, word in kept if script == "word"], language))
     terms: list[str] = []
-    for token in kept:
-        if token.script == "word":
+    for script, word in kept:
+        if script == "word":
             terms.append(next(stemmed))
-            if _HANGUL_WORD.match(token.text):
-                terms += _pairs(token.text)
-        elif token.script == "number":
-            terms.append(bare_number(token.text))
+            if not word.isascii() and _HANGUL_WORD.match(word):
+                terms += _pairs(word)
+        elif script == "number":
+            terms.append(bare_number(word))
         else:
-            terms += _pairs(token.text)
-            terms += _han_characters(token.text)
+            terms += _pairs(word)
+            terms += _han_characters(word)
     return terms
+
+
+_THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?%?")
 
 
 def bare_number(number: str) -> str:
@@ -237,22 +278,24 @@ def bare_number(number: str) -> str:
     bare = number.removeprefix("v")
     if not bare.isascii():
         bare = "".join(str(unicodedata.decimal(char, char)) for char in bare)
-    return bare.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?%?", bare) else bare
+    return bare.replace(",", "") if "," in bare and _THOUSANDS.fullmatch(bare) else bare
 
 
 def word_set(text: str) -> frozenset[str]:
     """Words of a text for Jaccard and dedupe: unstemmed, numbers included, unspaced runs as pairs."""
-    return _words(tokens(text))
+    return _words(words_of(text))
 
 
-def _words(found: list[Token]) -> frozenset[str]:
-    kept = [token for token in found if token.text not in STOP_WORDS] or found
+def _words(found: list[Word]) -> frozenset[str]:
+    kept = [token for token in found if token[1] not in STOP_WORDS] or found
     words: set[str] = set()
-    for token in kept:
-        if token.script == "unspaced":
-            words.update(_pairs(token.text))
+    for script, word in kept:
+        if script == "word":
+            words.add(word)
+        elif script == "number":
+            words.add(bare_number(word))
         else:
-            words.add(bare_number(token.text) if token.script == "number" else token.text)
+            words.update(_pairs(word))
     return frozenset(words)
 
 
@@ -271,23 +314,23 @@ class Guard(msgspec.Struct, frozen=True):
 
 def guard_of(text: str) -> Guard:
     """The numbers of a text, sorted, and how often something is denied."""
-    return _guard(tokens(text))
+    return _guard(words_of(text))
 
 
 def words_and_guard(text: str) -> tuple[frozenset[str], Guard]:
     """`word_set` and `guard_of` from one look at a text."""
-    found = tokens(text)
+    found = words_of(text)
     return _words(found), _guard(found)
 
 
-def _guard(found: list[Token]) -> Guard:
+def _guard(found: list[Word]) -> Guard:
     numbers: list[str] = []
     negations = 0
-    for token in found:
-        if token.script == "number":
-            numbers.append(bare_number(token.text))
-        elif token.script == "unspaced":
-            negations += len(UNSPACED_NEGATION.findall(token.text))
+    for script, word in found:
+        if script == "word":
+            negations += word in NEGATIONS
+        elif script == "number":
+            numbers.append(bare_number(word))
         else:
-            negations += token.text in NEGATIONS
+            negations += len(UNSPACED_NEGATION.findall(word))
     return Guard(tuple(sorted(numbers)), negations)

@@ -125,7 +125,7 @@ def _ranked(request: SearchRequest, found: Found) -> Iterable[Fused]:
 def _fused(legs: Sequence[Leg], request: SearchRequest, found: Found) -> list[Fused]:
     fused = fuse(legs, k=request.rrf_k, weights=request.weights)
     known = [item for item in fused if item.id in found.entries or item.id in found.turns]
-    return _behind_what_replaced_them(joined(known, found.cited), found)
+    return _behind_what_replaced_them(joined(known, found.cited) if found.cited else known, found)
 
 
 def _behind_what_replaced_them(ranked: list[Fused], found: Found) -> list[Fused]:

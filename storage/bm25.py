@@ -34,8 +34,8 @@ class Bm25:
         """Weight of a term that so many of the documents have; positive."""
         return math.log(1 + (self._documents_count - frequency + 0.5) / (frequency + 0.5))
 
-    def parts(self, weight: float, counts: Integers, lengths: Integers) -> Floats:
-        """What a term adds to the scores of documents that have it `counts` times; float64, shape (n,)."""
+    def parts(self, weight: float | Floats, counts: Integers, lengths: Integers) -> Floats:
+        """What a term, or each its own, adds to the scores of documents that have it `counts` times; float64, (n,)."""
         floor, slope = self._floor, self._slope
         parts: Floats = weight * (K1 + 1) * counts / (counts + (floor + slope * lengths))
         return parts

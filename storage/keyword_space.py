@@ -143,12 +143,13 @@ class View(NamedTuple):
         is_alive[: len(self.is_tail_dead)] = ~self.is_tail_dead
         return np.flatnonzero(is_alive)
 
-    def key(self, row: int) -> str:
-        """Key of a row; those of the tail come behind the sealed ones."""
-        if row < self.sealed_count:
-            assert self.sealed is not None, "a sealed row has a sealed part"
-            return self.sealed.keys[row]
-        return self.tail.keys[row - self.sealed_count]
+    def keys(self, rows: Integers) -> list[str]:
+        """Keys of rows; those of the tail come behind the sealed ones."""
+        sealed_count, tail_keys = self.sealed_count, self.tail.keys
+        if self.sealed is None:
+            return [tail_keys[row] for row in rows.tolist()]
+        keys = self.sealed.keys
+        return [keys[row] if row < sealed_count else tail_keys[row - sealed_count] for row in rows.tolist()]
 
     def live_keys(self) -> Iterator[str]:
         """Keys of all live documents."""
@@ -175,6 +176,14 @@ class View(NamedTuple):
             is_alive[is_marked] = ~self.is_tail_dead[rows[is_marked]]
             found = found[is_alive]
         return found, self.tail.count_max.get(term, 1)
+
+    def lengths_of(self, rows: Integers) -> Integers:
+        """Lengths of the documents in these rows, in any order."""
+        if self.sealed is None:
+            return self.tail.lengths[rows].astype(np.int64)
+        if not self.tail_count:
+            return self.sealed.lengths[rows].astype(np.int64)
+        return np.concatenate([self.sealed.lengths, self.tail.lengths[: self.tail_count]])[rows].astype(np.int64)
 
     def lengths(self, rows: Integers) -> Integers:
         """Lengths of the documents in these rows, which are ascending."""

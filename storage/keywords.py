@@ -22,7 +22,7 @@ from memoray.storage.keyword_space import SealedDocuments, Space, View
 from memoray.storage.sealed_keywords import COUNT_BITS, COUNT_MAX, bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -30,8 +30,13 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
+NO_ROWS = np.empty(0, np.int64)
 # Sums of bounds and sums of parts are rounded differently.
 ROUNDING = 1e-9
+# Terms that are kept ready for writing.
+TERMS_KNOWN_MAX = 200_000
+# Up to so many postings of a query's terms all of them are scored in one pass.
+ONE_PASS_POSTINGS_MAX = 20_000
 
 
 class KeywordBase(Protocol):
@@ -49,6 +54,7 @@ class KeywordIndex:
         """Begin with the sealed documents of a base, or empty."""
         self._base = base
         self._spaces: dict[Hashable, Space] = {}
+        self._terms = _Terms()
 
     def add(self, space: Hashable, key: str, terms: Iterable[str]) -> None:
         """Add a document; one with the same key is replaced, and readers see one or the other.
@@ -58,7 +64,9 @@ class KeywordIndex:
             key: of the document.
             terms: with repeats; any strings. A very long one counts by its hash.
         """
-        self._home(space).add(key, _counted(terms))
+        if len(self._terms) > TERMS_KNOWN_MAX:
+            self._terms.clear()
+        self._home(space).add(key, Counter(map(self._terms.__getitem__, terms)))
 
     def remove(self, space: Hashable, key: str) -> None:
         """Take a document out; a key that is not there is left alone."""
@@ -99,7 +107,7 @@ class KeywordIndex:
             return [], []
         is_allowed = None if allowed is None else _marks(view, allowed)
         rows, scores = _Scoring(view, terms, k, is_allowed).best()
-        ranked = sorted((-score, view.key(row)) for row, score in zip(rows.tolist(), scores.tolist(), strict=True))[:k]
+        ranked = sorted(zip((-scores).tolist(), view.keys(rows), strict=True))[:k]
         return [key for _, key in ranked], [-score for score, _ in ranked]
 
     def _home(self, space: Hashable) -> Space:
@@ -115,8 +123,12 @@ class KeywordIndex:
         return Space(None if self._base is None else self._base.documents(space))
 
 
-def _counted(terms: Iterable[str]) -> Mapping[str, int]:
-    return Counter(sys.intern(bounded(term)) for term in terms)
+class _Terms(dict[str, str]):
+    """Terms as they are indexed, each as one object, by the term as it is given."""
+
+    def __missing__(self, term: str) -> str:
+        known = self[term] = sys.intern(bounded(term))
+        return known
 
 
 def _marks(view: View, allowed: Collection[str]) -> Marks:
@@ -140,13 +152,18 @@ class _Term:
         self._bm25 = bm25
         self._sealed, sealed_max = view.sealed_postings(text)
         self._tail, tail_max = view.tail_postings(text)
+        self._count_max = max(sealed_max, tail_max)
         self.frequency = len(self._sealed) + len(self._tail)
         self.weight = bm25.weight(self.frequency)
-        self.bound = bm25.part_max(self.weight, max(sealed_max, tail_max), view.length_min)
+
+    @property
+    def bound(self) -> float:
+        """What it can add to a score at most."""
+        return self._bm25.part_max(self.weight, self._count_max, self._view.length_min)
 
     def add_all(self, scores: Floats, is_found: Marks, is_allowed: Marks | None) -> None:
         """Add what the term gives to every row that has it and is allowed, and mark the row."""
-        for found, first, behind in self._parts():
+        for found, first, behind in self.parts():
             rows = (found >> COUNT_BITS) - first + behind
             counts = found & COUNT_MAX
             if is_allowed is not None:
@@ -157,7 +174,7 @@ class _Term:
 
     def add_to(self, scores: Floats, rows: Integers, lengths: Integers) -> None:
         """Add what the term gives to those of some rows that have it."""
-        for found, first, behind in self._parts():
+        for found, first, behind in self.parts():
             numbers = rows - behind + first
             places = found.searchsorted(numbers << COUNT_BITS)
             places[places == len(found)] = 0
@@ -165,7 +182,7 @@ class _Term:
             has = postings >> COUNT_BITS == numbers
             scores[rows[has]] += self._bm25.parts(self.weight, postings[has] & COUNT_MAX, lengths[has])
 
-    def _parts(self) -> Iterator[tuple[Integers, int, int]]:
+    def parts(self) -> Iterator[tuple[Integers, int, int]]:
         """Postings, the number of their part's first row, and the rows before that part."""
         if len(self._sealed) and self._view.sealed is not None:
             yield self._sealed, self._view.sealed.first, 0
@@ -180,12 +197,12 @@ class _Scoring:
         self._view = view
         self._k = k
         self._is_allowed = is_allowed
-        bm25 = Bm25(view.live_count, view.length_total)
+        self._bm25 = bm25 = Bm25(view.live_count, view.length_total)
         found = (_Term(term, view, bm25) for term in {bounded(term) for term in terms})
         # One order, so that equal documents have equal scores; the heaviest first.
         self._terms = sorted((term for term in found if term.frequency), key=lambda term: (-term.weight, term.text))
-        self._scores = np.zeros(view.sealed_count + view.tail_count)
-        self._is_found = np.zeros(len(self._scores), np.bool_)
+        self._rows_count = view.sealed_count + view.tail_count
+        self._scores: Floats = np.empty(0)
 
     def best(self) -> tuple[Integers, Floats]:
         """Rows and scores of all documents that are among the best k, those that tie with the last included.
@@ -195,7 +212,10 @@ class _Scoring:
         it only (Turtle and Flood, 1995: MaxScore). What is left out is proven not to be among the best: the answer is
         exact.
         """
-        scores, is_found = self._scores, self._is_found
+        if sum(term.frequency for term in self._terms) <= ONE_PASS_POSTINGS_MAX:
+            return self._in_one_pass()
+        self._scores = scores = np.zeros(self._rows_count)
+        is_found = np.zeros(self._rows_count, np.bool_)
         rest = sum(term.bound for term in self._terms)
         first: Integers | None = (
             None  # the first rows that were enough; the k-th best of them is a bound for that of all
@@ -217,6 +237,21 @@ class _Scoring:
                         other.add_to(scores, hopeful, lengths)
                     return self._cut(hopeful)
         return self._cut(is_found.nonzero()[0])
+
+    def _in_one_pass(self) -> tuple[Integers, Floats]:
+        """The same, where there is little to read: the parts of all terms, added row by row in the terms' order."""
+        parts = [(term, *part) for term in self._terms for part in term.parts()]
+        if not parts:
+            return NO_ROWS, self._scores
+        found = np.concatenate([part[1] for part in parts])
+        lengths = [len(part[1]) for part in parts]
+        rows = (found >> COUNT_BITS) + np.repeat([behind - first for _, _, first, behind in parts], lengths)
+        weights = np.repeat([term.weight for term, *_ in parts], lengths)
+        added = self._bm25.parts(weights, found & COUNT_MAX, self._view.lengths_of(rows))
+        self._scores = np.bincount(rows, added, self._rows_count).astype(np.float64, copy=False)
+        if self._is_allowed is not None:
+            self._scores[~self._is_allowed] = 0
+        return self._cut(self._scores.nonzero()[0])
 
     def _cut(self, rows: Integers) -> tuple[Integers, Floats]:
         scores = self._scores[rows]

@@ -10,6 +10,7 @@ old; the caller filters the hits against the state it holds.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Protocol
 
 import faiss
@@ -55,7 +56,11 @@ class VectorIndex:
 
         Two usable vectors have a finite inner product, so no NaN ever competes with a real hit.
         """
-        return vector.shape == (self.dimension,) and bool(_are_usable(vector[None, :])[0])
+        if vector.shape != (self.dimension,) or vector.dtype != np.float32:
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = float(np.dot(vector, vector))
+        return 0 < square < math.inf
 
     def add(self, space: Hashable, ids: Sequence[str], vectors: Vectors) -> None:
         """Add rows; an id that is known gets the new row in place of its old one.

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoray.text import fold, guard_of, index_terms, jaccard, normalise, tokens, word_set
+from memoray.text import fold, guard_of, index_terms, jaccard, normalise, tokens, word_set, words_of
 
 # Lone surrogates included: what is not stored may still be asked for.
 texts = st.text(max_size=80)
@@ -27,6 +27,21 @@ def test_no_text_is_too_much(text: str) -> None:
     assert all(terms)
     assert bool(terms) is bool(word_set(text))
     guard_of(text)
+
+
+ascii_pieces = st.lists(
+    st.sampled_from(
+        ["C++", "don't", "'s", "O'Neil's", "v1.2", "12v3", "av3", "_v3", "v", "1,000", "a.net", " .NET", "-rc1"]
+    )
+    | st.sampled_from(["50%", "C#", "x2y", "3:30", "2024-05-01", "'", "\n", " ", ".", "_"])
+    | st.text(st.characters(max_codepoint=127), max_size=4),
+    max_size=12,
+).map("".join)
+
+
+@given(texts | pieces | ascii_pieces)
+def test_the_quick_way_to_words_gives_the_words_of_the_tokens(text: str) -> None:
+    assert words_of(text) == [(token.script, token.text) for token in tokens(text)]
 
 
 @given(pieces)
