@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from memoray.engine.searcher import Searcher
 from memoray.entries import EntryId, Kind
 from memoray.errors import InvalidRequestError
+from memoray.messages import Message
 from memoray.operations import Add, Delete, Operation, Update
 from memoray.protocols import ExtractionRequest
-from memoray.requests import Filters, Hit, PreloadRequest, SearchAnswer, SearchRequest
+from memoray.requests import Filters, Hit, PreloadRequest, SearchAnswer, SearchRequest, SubmitRequest
 from memoray.retrieval.search import answer
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.searching import searcher_of, vector_of
@@ -115,6 +116,23 @@ def test_a_rare_word_outweighs_a_common_one(bench: ShardBench) -> None:
 def test_words_are_found_as_words(bench: ShardBench, stored: Add, query: str, *, is_found: bool) -> None:
     bench.apply(stored)
     assert by_words(bench, query) == ([stored.text] if is_found else [])
+
+
+@pytest.mark.parametrize("query", ["harbour", "sailing", "Zoë", "zoe\u0308", "Oslo"])
+def test_f12_whatever_is_indexed_of_a_memory_is_asked_for(bench: ShardBench, query: str) -> None:
+    bench.apply(Add("Met at the harbour", topics=("Sailing",), participants=("Zoë",), location="Oslo"), Add("else"))
+    assert by_words(bench, query) == ["Met at the harbour"]
+
+
+@pytest.mark.parametrize("query", ["harbour", "Zoë", "March", "2026", "1 March 2026"])
+def test_f12_whatever_is_indexed_of_a_message_is_asked_for(bench: ShardBench, query: str) -> None:
+    bench.extractor = None
+    shard = bench.reopen()
+    messages = [Message("user", "Met at the harbour", name="Zoë", timestamp=datetime(2026, 3, 1, tzinfo=UTC))]
+    messages.append(Message("user", "Something else", name="Ben", timestamp=datetime(2025, 7, 9, tzinfo=UTC)))
+    for session, message in zip(("s1", "s2"), messages, strict=True):
+        shard.submit(SubmitRequest(ANA, session, (message,), bench.new_id()))
+    assert by_words(bench, query)[0] == "Met at the harbour"
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1001])
