@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import time
-from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from memoray.actors.wire import encode
@@ -15,6 +14,7 @@ from memoray.errors import InternalError, MemorayError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
 
     from memoray.actors.coalescer import Reply
 
@@ -59,7 +59,9 @@ def await_each(begun: Sequence[Future[Any] | MemorayError], as_json: Sequence[bo
 def _reply_of(item: Future[Any] | MemorayError, ends: float, *, as_json: bool) -> Reply:
     if isinstance(item, MemorayError):
         return item
-    if not wait([item], max(0.0, ends - time.monotonic())).done:
+    try:
+        item.exception(max(0.0, ends - time.monotonic()))
+    except TimeoutError:
         return None
     answer = attempt(item.result)
     return answer if isinstance(answer, MemorayError) else encode(answer, as_json=as_json)

@@ -16,11 +16,13 @@ from memoray.errors import EmbedderUnavailableError, ExtractorUnavailableError, 
 from memoray.protocols import Extraction, ExtractionRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
-TEXTS_PER_CALL = 16
+# A few at a time, so that a query is not behind a long job.
+TEXTS_PER_CALL_MAX = 64
+CHARACTERS_PER_CALL_MAX = 4000
 EMBED_SECONDS_MAX = 60.0
 
 
@@ -71,7 +73,7 @@ class _Remote:
 
 
 class RemoteEmbedder:
-    """The embedder actor as an `Embedder`. Texts travel a few at a time, so that a query is not behind a long job."""
+    """The embedder actor as an `Embedder`."""
 
     def __init__(self, card: EmbedderCard, namespace: str) -> None:
         self._card = card
@@ -94,9 +96,9 @@ class RemoteEmbedder:
             EmbedderUnavailableError: the actor did not answer.
         """
         parts: list[bytes] = []
-        for start in range(0, len(texts), TEXTS_PER_CALL):
+        for few in _few_at_a_time(texts):
             try:
-                parts.append(self._remote.call("embed", list(texts[start : start + TEXTS_PER_CALL]), EMBED_SECONDS_MAX))
+                parts.append(self._remote.call("embed", few, EMBED_SECONDS_MAX))
             except (RayError, GetTimeoutError, NoActorError) as error:
                 message = f"the embedder does not answer: {error}"
                 raise EmbedderUnavailableError(message) from error
@@ -126,3 +128,16 @@ class RemoteExtractor:
             message = f"the extractor does not answer: {error}"
             raise ExtractorUnavailableError(message) from error
         return decode(answer, Extraction)
+
+
+def _few_at_a_time(texts: Sequence[str]) -> Iterator[list[str]]:
+    few: list[str] = []
+    size = 0
+    for text in texts:
+        if few and (len(few) == TEXTS_PER_CALL_MAX or size + len(text) > CHARACTERS_PER_CALL_MAX):
+            yield few
+            few, size = [], 0
+        few.append(text)
+        size += len(text)
+    if few:
+        yield few

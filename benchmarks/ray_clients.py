@@ -28,8 +28,8 @@ from rich.table import Table
 from memoray.actors.client import Client
 from memoray.actors.cluster import Cluster, ClusterConfig
 from memoray.actors.models import RemoteEmbedder
-from memoray.actors.naming import EMBEDDER_NAME, shard_name
-from memoray.actors.runtime import start_ray, stop_ray
+from memoray.actors.naming import EMBEDDER_NAME, retriever_name, shard_name
+from memoray.actors.runtime import join_ray, start_ray, stop_ray
 from memoray.actors.wire import encode
 from memoray.config import EngineConfig
 from memoray.engine.binding import EmbedderCard
@@ -51,13 +51,20 @@ KINDS = ("empty call", "search", "add", "submit")
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """What one kind of request came to; milliseconds are of single requests, as a client sees them."""
+    """What one kind of request came to.
+
+    Attributes:
+        p50_ms: of a single request, as a client sees it; likewise `p99_ms`.
+        cpu_us: microseconds of processor time for each request, by process; of other load on the machine it knows less
+            than the rates. A shard does one thing at a time: its share bounds what one shard can do.
+    """
 
     kind: str
     clients: int
     per_second: float
     p50_ms: float
     p99_ms: float
+    cpu_us: dict[str, float]
 
 
 def text_of(number: int) -> str:
@@ -66,9 +73,9 @@ def text_of(number: int) -> str:
     return f"The {picked[0]} box number {number} stands behind the {picked[1]} door with the {picked[2]} key"
 
 
-def user_of(shard: int, shards_count: int) -> UserKey:
-    """A user who lives on a shard."""
-    candidates = (UserKey("bench", f"user-{number}") for number in range(100_000))
+def user_of(app: str, shard: int, shards_count: int) -> UserKey:
+    """A user of an app who lives on a shard."""
+    candidates = (UserKey(app, f"user-{number}") for number in range(100_000))
     return next(user for user in candidates if shard_of(user, shards_count) == shard)
 
 
@@ -92,7 +99,8 @@ class Clients:
         self._number = number
         self._client = Client(NAMESPACE)
         shards_count = self._client.plan.shards_count
-        self._users = [user_of(shard, shards_count) for shard in range(shards_count)]
+        self._users = [user_of("writing", shard, shards_count) for shard in range(shards_count)]
+        self._readers = [user_of("reading", shard, shards_count) for shard in range(shards_count)]
         self._shards = [ray.get_actor(shard_name(shard), namespace=NAMESPACE) for shard in range(shards_count)]
 
     def run(self, kind: str, clients: int, seconds: float) -> list[float]:
@@ -115,7 +123,7 @@ class Clients:
         return [one for each in took for one in each]
 
     def _steps(self) -> dict[str, Callable[[int, int], object]]:
-        users, shards, client = self._users, self._shards, self._client
+        users, readers, shards, client = self._users, self._readers, self._shards, self._client
         run = f"{self._number}-{time.time_ns()}"
 
         def empty(mine: int, _number: int) -> object:
@@ -129,8 +137,7 @@ class Clients:
             return client.add(users[mine % len(users)], f"{text_of(mine * 1_000_003 + number)} ({run})")
 
         def search(mine: int, number: int) -> object:
-            user = UserKey("bench-search", users[mine % len(users)].user_id)
-            return client.search(user, text_of((mine + number) % QUERIES_COUNT), turns=False)
+            return client.search(readers[mine % len(readers)], text_of((mine + number) % QUERIES_COUNT), turns=False)
 
         return {"empty call": empty, "submit": submit, "add": add, "search": search}
 
@@ -153,15 +160,25 @@ class Bench:
         self.cluster.ensure_shards()
         self._here = Clients()
         host = ray.remote(Clients)
-        self._hosts: list[Any] = [
-            host.options(num_cpus=0).remote(number + 1) for number in range(drivers - 1 and drivers)
-        ]
+        hosts = range(drivers) if drivers > 1 else ()
+        self._hosts: list[Any] = [host.options(num_cpus=0).remote(number + 1) for number in hosts]
+        self._actors = {
+            name: ray.get_actor(name, namespace=NAMESPACE)
+            for name in (*(shard_name(shard) for shard in range(shards_count)), retriever_name(0), EMBEDDER_NAME)
+        }
+
+    def _cpu_seconds(self) -> dict[str, float]:
+        def spent(_actor: object) -> float:
+            return time.process_time()
+
+        spent_there: dict[str, Any] = {name: handle.__ray_call__.remote(spent) for name, handle in self._actors.items()}
+        return {"client": time.process_time(), **{name: float(ray.get(reply)) for name, reply in spent_there.items()}}
 
     def fill(self) -> None:
         """Memories to search, and queries embedded."""
         client = Client(NAMESPACE)
         for shard in range(self.cluster.config.shards_count):
-            user = UserKey("bench-search", user_of(shard, self.cluster.config.shards_count).user_id)
+            user = user_of("reading", shard, self.cluster.config.shards_count)
             for start in range(0, ENTRIES_COUNT, 100):
                 client.apply(user, [Add(text_of(number)) for number in range(start, start + 100)])
             for number in range(QUERIES_COUNT):
@@ -169,7 +186,7 @@ class Bench:
 
     def measure(self, kind: str, clients: int, seconds: float) -> Rate:
         """One kind of request with so many clients."""
-        begun = time.perf_counter()
+        cpu, begun = self._cpu_seconds(), time.perf_counter()
         if clients == 1 or not self._hosts:
             took = self._here.run(kind, clients, seconds)
         else:
@@ -177,11 +194,12 @@ class Bench:
             runs = [host.run.remote(kind, share, seconds) for host in self._hosts]
             took = [one for each in cast("list[list[float]]", ray.get(runs)) for one in each]
         elapsed = time.perf_counter() - begun
+        cpu_us = {name: (end - cpu[name]) / len(took) * 1e6 for name, end in self._cpu_seconds().items()}
         took.sort()
-        return Rate(kind, clients, len(took) / elapsed, _ms(took, 0.5), _ms(took, 0.99))
+        return Rate(kind, clients, len(took) / elapsed, _ms(took, 0.5), _ms(took, 0.99), cpu_us)
 
     def texts_per_second(self, seconds: float) -> float:
-        """The embedder's own rate, sixteen texts a call."""
+        """The embedder's own rate, many texts a call."""
         embedder = RemoteEmbedder(Client(NAMESPACE).plan.card, NAMESPACE)
         done, begun = 0, time.perf_counter()
         while time.perf_counter() - begun < seconds:
@@ -194,9 +212,43 @@ def _ms(took: list[float], part: float) -> float:
     return took[min(len(took) - 1, int(len(took) * part))] * 1000
 
 
-def main(arguments: list[str]) -> None:
-    """Measure and print."""
+class Result(msgspec.Struct, frozen=True):
+    """What a run came to: for each kind the rate of one client, and that of many."""
+
+    cores: int
+    texts_embedded_per_second: float
+    rates: dict[str, tuple[Rate, Rate]]
+
+
+def run(chosen: argparse.Namespace, progress: Progress) -> Result:
+    """Measure on the Ray that this process has joined."""
+    kinds, rates = chosen.only or KINDS, dict[str, tuple[Rate, Rate]]()
+    with tempfile.TemporaryDirectory() as folder:
+        task = progress.add_task("Starting", total=2 * len(kinds) + 1)
+        bench = Bench(f"{folder}/store", chosen.shards, chosen.drivers, chosen.embedder)
+        try:
+            bench.fill()
+            progress.update(task, advance=1)
+
+            def measured(kind: str, clients: int) -> Rate:
+                progress.update(task, description=f"{kind}, {clients} clients")
+                bench.measure(kind, clients, min(1.0, chosen.seconds))  # warm up
+                rate = bench.measure(kind, clients, chosen.seconds)
+                progress.update(task, advance=1)
+                return rate
+
+            for kind in kinds:
+                rates[kind] = measured(kind, 1), measured(kind, chosen.clients)
+            embedded = bench.texts_per_second(min(2.0, chosen.seconds))
+        finally:
+            bench.cluster.stop()
+    return Result(os.cpu_count() or 1, embedded, rates)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """What to measure."""
     parser = argparse.ArgumentParser(prog="benchmarks.ray_clients", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--address", help="of a Ray that runs; default: one of its own")
     parser.add_argument("--clients", type=int, default=64, help="beside one client")
     parser.add_argument("--shards", type=int, default=1)
     parser.add_argument("--drivers", type=int, default=1, help="processes that the clients are spread over")
@@ -204,42 +256,32 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement")
     parser.add_argument("--only", choices=KINDS, action="append", help="may be given several times")
     parser.add_argument("--json", action="store_true", help="print JSON, and nothing else, to standard output")
-    chosen = parser.parse_args(arguments)
-    kinds = chosen.only or KINDS
-    rates: dict[str, list[Rate]] = {}
-    start_ray(NAMESPACE)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Progress(console=Console(stderr=True), disable=chosen.json) as progress,
-    ):
-        task = progress.add_task("Starting", total=2 * len(kinds) + 1)
-        bench = Bench(f"{folder}/store", chosen.shards, chosen.drivers, chosen.embedder)
-        bench.fill()
-        progress.update(task, advance=1)
-        for kind in kinds:
-            for clients in (1, chosen.clients):
-                progress.update(task, description=f"{kind}, {clients} clients")
-                bench.measure(kind, clients, min(1.0, chosen.seconds))  # warm up
-                rates.setdefault(kind, []).append(bench.measure(kind, clients, chosen.seconds))
-                progress.update(task, advance=1)
-        embedded = bench.texts_per_second(min(2.0, chosen.seconds))
-        bench.cluster.stop()
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> None:
+    """Measure and print."""
+    chosen = parse(arguments)
+    if chosen.address is None:
+        start_ray(NAMESPACE)
+    else:
+        join_ray(NAMESPACE, chosen.address)
+    with Progress(console=Console(stderr=True), disable=chosen.json) as progress:
+        result = run(chosen, progress)
     stop_ray()
     if chosen.json:
-        said = {"cores": os.cpu_count(), "texts_embedded_per_second": embedded, "rates": rates}
-        sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
         return
-    _print(rates, embedded, chosen)
-
-
-def _print(rates: dict[str, list[Rate]], embedded: float, chosen: argparse.Namespace) -> None:
-    title = f"{chosen.shards} shards, {chosen.drivers} drivers, {os.cpu_count()} cores; requests a second"
-    table = Table(title=title, caption=f"the embedder alone: {embedded:.0f} texts a second")
-    for name in ("", "1 client", "p50, p99 ms", f"{chosen.clients} clients", "p50, p99 ms", "ratio"):
+    title = f"{chosen.shards} shards, {chosen.drivers} drivers, {result.cores} cores; requests a second"
+    embedder = f"the embedder alone: {result.texts_embedded_per_second:.0f} texts a second"
+    table = Table(title=title, caption=embedder)
+    many_clients = f"{chosen.clients} clients"
+    for name in ("", "1 client", "p50, p99 ms", many_clients, "p50, p99 ms", "ratio", "CPU µs each"):
         table.add_column(name, justify="right" if name else "left")
-    for kind, (one, many) in rates.items():
-        row = [f"{rate.per_second:.0f}\n{rate.p50_ms:.1f}, {rate.p99_ms:.1f}".split("\n") for rate in (one, many)]
-        table.add_row(kind, *row[0], *row[1], f"{many.per_second / one.per_second:.1f}")
+    for kind, (one, many) in result.rates.items():
+        pairs = [(f"{rate.per_second:.0f}", f"{rate.p50_ms:.1f}, {rate.p99_ms:.1f}") for rate in (one, many)]
+        spent = ", ".join(f"{name} {value:.0f}" for name, value in many.cpu_us.items() if value >= 1)
+        table.add_row(kind, *pairs[0], *pairs[1], f"{many.per_second / one.per_second:.1f}", spent)
     Console().print(table)
 
 

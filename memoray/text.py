@@ -134,21 +134,25 @@ _SENTENCE_ENDS = frozenset(".!?\u2026\u3002\uff01\uff1f\n")
 def tokens(text: str) -> list[Token]:
     """Tokens of a text, in order, with repeats."""
     shown = normalise(text)
+    is_ascii = shown.isascii()
     found: list[Token] = []
     is_first, position = True, 0
     # Matched on a copy of the same length, so that offsets, capitals and marks can be read off the original.
-    shape = shown.lower() if shown.isascii() else "".join(map(_shape, shown))
+    shape = shown.lower() if is_ascii else "".join(map(_shape, shown))
     for match in _TOKEN.finditer(shape):
-        gap = shown[position : match.start()]
-        is_first = is_first or any(char in _SENTENCE_ENDS for char in gap)
+        start, end = match.span()
+        gap = shown[position:start]
+        if not is_first and gap != " ":
+            is_first = any(char in _SENTENCE_ENDS for char in gap)
         script = str(match.lastgroup)
-        folded = fold(shown[match.start() : match.end()])
-        word = _POSSESSIVE.sub("", folded).replace("'", "").replace("\u2019", "")
+        word = match.group() if is_ascii else fold(shown[start:end])
+        if not word.isalnum():
+            word = _POSSESSIVE.sub("", word).replace("'", "").replace("\u2019", "")
         if word:
-            is_capitalised = script == "word" and shown[match.start()].isupper()
-            found.append(Token(word, script, match.start(), match.end(), is_capitalised, is_first))
+            is_capitalised = script == "word" and shown[start].isupper()
+            found.append(Token(word, script, start, end, is_capitalised, is_first))
             is_first = False
-        position = match.end()
+        position = end
     return found
 
 
