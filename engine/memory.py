@@ -284,6 +284,9 @@ class Memory(ABC):
     ) -> ShardStatus:
         """Wait until nothing of a user waits for extraction any more, but for parked jobs.
 
+        What is pending, because a checker said no or there is no extractor, waits for no extraction; the sessions of
+        the status that is returned count it.
+
         Args:
             user: whose.
             timeout: seconds.

@@ -126,12 +126,9 @@ def decide_submit(
     user = state.user(request.user)
     session = user.sessions.get(request.session_id) or SessionState()
     turns = new_turns(user, session, request, submission.kept, stamp.recorded_at)
-    delta = (*_pending(user, request.session_id), *turns)
-    if not turns and any(job.is_parked and job.session_id == request.session_id for job in user.jobs):
-        delta = ()  # only something new takes the messages of a parked job along
     marks = request.is_polluted and not session.is_polluted
-    reason = _why_not(session, delta, request, stamp, intake) if delta else ""
-    is_extracted = bool(delta) and not reason
+    delta, reason = _extracted_now(user, session, turns, request, stamp, intake)
+    is_extracted = bool(delta)
     changes = bool(turns) or marks or is_extracted
     receipt = Receipt(
         status="accepted" if turns else "nothing_new",
@@ -169,16 +166,26 @@ def _check_order(state: ShardState, request: SubmitRequest, settled: Collection[
         raise BusyError(hint, retry_after=FOLLOWS_SECONDS)
 
 
-def _why_not(
-    session: SessionState, delta: tuple[Turn, ...], request: SubmitRequest, stamp: Stamp, intake: Intake
-) -> str:
-    """Why a delta is not extracted now; "" if it is."""
+def _extracted_now(
+    user: UserState,
+    session: SessionState,
+    turns: tuple[Turn, ...],
+    request: SubmitRequest,
+    stamp: Stamp,
+    intake: Intake,
+) -> tuple[tuple[Turn, ...], str]:
+    """The delta that gets a job, with what was pending before; or none, and why not."""
     if not intake.extracts:
-        return NO_EXTRACTOR
+        return (), NO_EXTRACTOR if turns else ""
     if intake.config.skips_polluted and (session.is_polluted or request.is_polluted):
-        return POLLUTED
+        return (), POLLUTED if turns else ""
+    if not turns and any(job.is_parked and job.session_id == request.session_id for job in user.jobs):
+        return (), ""  # only something new takes the messages of a parked job along
+    delta = (*_pending(user, request.session_id), *turns)
+    if not delta:
+        return (), ""
     check = Check(request.user, request.session_id, delta, session.cursor_time, stamp.recorded_at)
-    return "" if ask(intake.checker, check) else CHECKER_SAID_NO
+    return (delta, "") if ask(intake.checker, check) else ((), CHECKER_SAID_NO)
 
 
 def _pending(user: UserState, session_id: str) -> tuple[Turn, ...]:

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import pytest
 
-from memoray.config import EngineConfig
+from memoray.config import EngineConfig, MessageCount
 from memoray.errors import BusyError, ExtractorUnavailableError, OutcomeUnknownError, StorageUnavailableError
 from memoray.events import Receipt
 from memoray.messages import Message
@@ -354,6 +354,18 @@ def test_pending_sessions_are_said_in_the_status_and_their_messages_are_found_by
     assert status.jobs == ()
     assert [(session.pending, session.extracted, session.cursor_seq) for session in status.sessions] == [(2, 0, 0)]
     assert status.unembedded_count == 0
+
+
+def test_what_is_pending_is_still_pending_after_a_restart_and_is_extracted_once(build: Build) -> None:
+    extractor = ScriptedExtractor()
+    bench = build(extractor=extractor, config=EngineConfig(checker=MessageCount(2)))
+    assert [bench.submit(text).job_id for text in ("maple", "birch")] == [None, None]
+    bench.reopen()
+    assert bench.submit("cedar").job_id is not None
+    bench.settle()
+    bench.reopen()
+    assert bench.submit("alder").job_id is None
+    assert [[turn.text for turn in request.turns] for request in extractor.requests] == [["maple", "birch", "cedar"]]
 
 
 def test_a_session_polluted_while_its_job_waits_is_not_extracted(build: Build) -> None:
