@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from memoray.actors.wire import encode
 from memoray.errors import InternalError, MemorayError
@@ -36,6 +36,21 @@ def attempt(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Memo
     except Exception as error:
         logger.exception("a request failed")
         return InternalError(f"{type(error).__name__}: {error}")
+
+
+class UnderWay(Generic[T]):
+    """What has been begun and is not done, by the bytes that asked for it. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._begun: dict[bytes, Future[T]] = {}
+
+    def begin(self, request: bytes, start: Callable[[], Future[T]]) -> Future[T]:
+        """Start what a request asks for, or join it if it is asked about again."""
+        begun = self._begun.get(request)
+        if begun is None:
+            begun = self._begun[request] = start()
+            begun.add_done_callback(lambda _done: self._begun.pop(request, None))
+        return begun
 
 
 def answer_each(answer: Callable[[bytes], bytes], requests: Sequence[bytes]) -> list[Reply]:

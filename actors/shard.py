@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import ray
 
-from memoray.actors.batch import answer_each, attempt, await_each
+from memoray.actors.batch import UnderWay, answer_each, attempt, await_each
 from memoray.actors.models import RemoteEmbedder, RemoteExtractor
 from memoray.actors.naming import extractor_name
 from memoray.actors.wire import FindRequest, decode, encode, is_json
@@ -96,7 +96,7 @@ class ShardActor:
         # One that Ray started again takes over from nobody: whoever owns the shard now may have done so from us.
         self._takes_over = self._plan.takes_over and not ray.get_runtime_context().was_current_actor_reconstructed
         self._tried_at = 0.0
-        self._begun: dict[bytes, Future[Receipt]] = {}
+        self._under_way = UnderWay["Receipt"]()
         self._writes: dict[str, Callable[[list[bytes]], list[Reply]]] = {
             "submit": self._submit_many,
             "apply": self._apply_many,
@@ -238,12 +238,8 @@ class ShardActor:
         return await_each(begun, [is_json(request) for request in requests])
 
     def _begin_submit(self, owner: Shard, request: bytes) -> Future[Receipt]:
-        """Begin a submit, unless it is asked about again while it waits for its extraction."""
-        begun = self._begun.get(request)
-        if begun is None:
-            begun = self._begun[request] = owner.begin_submit(decode(request, SubmitRequest))
-            begun.add_done_callback(lambda _done: self._begun.pop(request, None))
-        return begun
+        # One that waits for its extraction is asked about again and again: it has one place among those that wait.
+        return self._under_way.begin(request, lambda: owner.begin_submit(decode(request, SubmitRequest)))
 
     def _apply_many(self, requests: list[bytes]) -> list[Reply]:
         owner = self._owner()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,18 @@ def test_calls_are_bounded_and_the_rest_waits_in_the_loop(memory: Memory) -> Non
     asyncio.run(run())
 
 
-def test_whoever_hangs_up_cancels_what_has_not_begun_and_nothing_else(memory: Memory) -> None:
+def test_whoever_hangs_up_cancels_what_has_not_begun_and_nothing_else(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed_over: list[object] = []
+    submit = ThreadPoolExecutor.submit
+
+    def counted(pool: ThreadPoolExecutor, call: Callable[[], int]) -> Future[int]:
+        handed_over.append(call)
+        return submit(pool, call)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", counted)
+
     async def run() -> None:
         gate = Gate()
         async with AsyncMemory(memory, calls_count_max=1) as awaited:
@@ -86,7 +98,7 @@ def test_whoever_hangs_up_cancels_what_has_not_begun_and_nothing_else(memory: Me
                 with pytest.raises(asyncio.CancelledError):
                     await task
             await asyncio.sleep(0.05)
-            assert gate.begun == 1, "the thread of a cancelled call is not free before the call ends"
+            assert len(handed_over) == 1, "the thread of a cancelled call is not free before the call ends"
             gate.opened.set()
             await asyncio.gather(*waiting[1:])
             assert (gate.begun, gate.ended) == (3, 3)

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 import pytest
 
 from memoray.actors import batch
-from memoray.actors.batch import answer_each, await_each
+from memoray.actors.batch import UnderWay, answer_each, await_each
 from memoray.errors import InternalError, InvalidRequestError
 
 
@@ -45,3 +45,18 @@ def test_what_is_not_done_in_time_is_left_for_later(monkeypatch: pytest.MonkeyPa
     assert replies[:2] == [None, b'"done"']
     assert isinstance(replies[2], InvalidRequestError)
     assert replies[3] is refused
+
+
+def test_what_is_asked_about_again_while_it_is_under_way_is_joined() -> None:
+    under_way, begun = UnderWay[str](), list[Future[str]]()
+
+    def start() -> Future[str]:
+        begun.append(Future())
+        return begun[-1]
+
+    first = under_way.begin(b"a", start)
+    assert under_way.begin(b"a", start) is first
+    assert under_way.begin(b"b", start) is not first
+    first.set_result("done")
+    assert under_way.begin(b"a", start) is not first, "done is done; what it was is in the log"
+    assert len(begun) == 3
