@@ -119,13 +119,14 @@ class JobRunner:
         """Return when a job is done or an attempt at it has failed, or when the time is up; the job goes on then.
 
         A user's jobs are run in order, one at a time, whoever runs them: the workers, or where there are none a thread
-        for each job that a caller waits for, those before it too. It goes on when the caller's time is up.
+        for each job that a caller waits for, those before it too. It goes on when the caller's time is up. Once the
+        shard closes, nothing is begun any more and callers are answered: their jobs go on at the next opening.
         """
         deadline = time.monotonic() + seconds_max
         while (left := deadline - time.monotonic()) > 0 and self._work.failure is None:
             with self._changed:
                 state = self._work.state()
-                if _is_over(state, user, job_id):
+                if _is_over(state, user, job_id) or not self._is_open:
                     return
                 job = first_job(state, user)
                 wait = 0.0 if job is None or job.retry_at is None else self._seconds_until(job.retry_at)

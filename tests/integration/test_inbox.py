@@ -255,6 +255,25 @@ def test_without_workers_the_jobs_from_before_come_first(build: Build) -> None:
     assert bench.texts() == ["one", "three", "two"]
 
 
+def test_who_waits_is_answered_when_the_shard_closes_and_the_job_goes_on_at_the_next_opening(
+    build: Build, callers: ThreadPoolExecutor
+) -> None:
+    bench = build(extractor=GatedExtractor(), config=small(1))
+    bench.submit("one")
+    waiting = callers.submit(bench.submit, "two")
+    turns_kept(bench, 2)
+    until(lambda: gated(bench).begun == ["one"], "the first job does not begin")
+    closing = callers.submit(bench.shard.close, 10.0)
+    assert waiting.result(SECONDS_MAX).status == "accepted"
+    assert not closing.done(), "the job under way was not waited for"
+    gated(bench).let_go()
+    assert closing.result(SECONDS_MAX)
+    assert gated(bench).begun == ["one"]
+    bench.open()
+    bench.settle()
+    assert bench.texts() == ["one", "two"]
+
+
 # --- repeats under way ---
 
 
