@@ -31,6 +31,7 @@ from memoray.requests import (
     ShardStatus,
     StatusRequest,
     SubmitRequest,
+    UndoRequest,
 )
 from memoray.validation import as_utc
 
@@ -90,6 +91,10 @@ class Client(Memory):
     def _apply(self, request: OperationsRequest) -> OperationsAnswer:
         asked = replace(request, deadline=self._deadline())
         return decode(self._ask_owner(request.user, "apply", asked, request.request_id), OperationsAnswer)
+
+    def _undo(self, request: UndoRequest) -> OperationsAnswer:
+        asked = replace(request, deadline=self._deadline())
+        return decode(self._ask_owner(request.user, "undo", asked, request.request_id), OperationsAnswer)
 
     def _deadline(self) -> datetime:
         """After it a write is not begun; so who asks again later learns whether it was."""

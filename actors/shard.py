@@ -35,6 +35,7 @@ from memoray.requests import (
     ShardStatus,
     StatusRequest,
     SubmitRequest,
+    UndoRequest,
 )
 from memoray.storage.filesystem import LocalFileSystem
 from memoray.storage.manifest import read_manifest, shard_directory
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from memoray.actors.coalescer import Reply
     from memoray.events import Receipt
     from memoray.protocols import Extractor
+    from memoray.requests import OperationsAnswer
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +102,7 @@ class ShardActor:
         self._writes: dict[str, Callable[[list[bytes]], list[Reply]]] = {
             "submit": self._submit_many,
             "apply": self._apply_many,
+            "undo": self._undo_many,
         }
         self._answers: dict[str, Callable[[bytes], bytes]] = {
             "describe": self.describe,
@@ -193,6 +196,10 @@ class ShardActor:
         """`OperationsRequest` in, `OperationsAnswer` out, once the outcomes are durable."""
         return encode(self._owner().apply(decode(request, OperationsRequest)), as_json=is_json(request))
 
+    def undo(self, request: bytes) -> bytes:
+        """`UndoRequest` in, `OperationsAnswer` out, once the outcomes are durable."""
+        return encode(self._owner().undo(decode(request, UndoRequest)), as_json=is_json(request))
+
     def read(self, request: bytes) -> bytes:
         """`ReadRequest` in, `ReadAnswer` out."""
         return encode(self._owner().read(decode(request, ReadRequest)), as_json=is_json(request))
@@ -248,6 +255,11 @@ class ShardActor:
         begun = [next(queued) if isinstance(item, Change) else item for item in checked]
         return await_each(begun, [is_json(request) for request in requests])
 
+    def _undo_many(self, requests: list[bytes]) -> list[Reply]:
+        owner = self._owner()
+        begun = [attempt(_begin_undo, owner, request) for request in requests]
+        return await_each(begun, [is_json(request) for request in requests])
+
     def pid(self) -> int:
         """Process id of the owner."""
         return os.getpid()
@@ -263,3 +275,7 @@ class ShardActor:
 
 def _check_apply(owner: Shard, request: bytes) -> Change:
     return owner.check_apply(decode(request, OperationsRequest))
+
+
+def _begin_undo(owner: Shard, request: bytes) -> Future[OperationsAnswer]:
+    return owner.begin_undo(decode(request, UndoRequest))

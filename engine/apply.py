@@ -145,7 +145,11 @@ def _add(draft: Draft, add: Add, vector: bytes | None, rules: Rules, find: FindC
         return _cite(draft, draft.state.entries[known], add, "already known, word for word")
     if find is None:
         return _put_new(draft, add, vector, (), rules)
-    candidates = [_beside_delta(candidate, rules) for candidate in find(draft, add, vector)]
+    delta = frozenset(rules.delta)
+    candidates = [
+        replace(candidate, is_same_delta=not delta.isdisjoint(candidate.entry.sources))
+        for candidate in find(draft, add, vector)
+    ]
     verdict: Keep | Repeat | Revise = reconcile(add, candidates, policy=rules.policy, enabled=rules.enabled)
     match verdict:
         case Keep():
@@ -167,10 +171,6 @@ def _add(draft: Draft, add: Add, vector: bytes | None, rules: Rules, find: FindC
             if revised.status is OutcomeStatus.REFUSED:
                 return _put_new(draft, add, vector, (entry.id,), rules)
             return revised
-
-
-def _beside_delta(candidate: Candidate, rules: Rules) -> Candidate:
-    return replace(candidate, is_same_delta=not frozenset(rules.delta).isdisjoint(candidate.entry.sources))
 
 
 def _cite(draft: Draft, entry: Entry, add: Add, reason: str) -> Outcome:

@@ -57,6 +57,7 @@ class AsyncMemory:
     delete = _awaited(Memory.delete)
     clear = _awaited(Memory.clear)
     apply = _awaited(Memory.apply)
+    undo = _awaited(Memory.undo)
     read = _awaited(Memory.read)
     history = _awaited(Memory.history)
     search = _awaited(Memory.search)

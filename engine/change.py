@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memoray.engine.apply import Rules, apply_operations
-from memoray.engine.decide import Stamp, answer_of_repeat, check_operations
+from memoray.engine.decide import Stamp, answer_of_repeat, check_deadline, check_operations
 from memoray.engine.draft import Draft
-from memoray.errors import InvalidRequestError, UnavailableError
+from memoray.errors import InvalidRequestError
 from memoray.events import AnyEvent, RequestAnswered
 from memoray.operations import Add, Operation, Update
 from memoray.requests import OperationsAnswer, OperationsRequest
-from memoray.validation import OPERATIONS_COUNT_MAX, as_utc, clean_text, is_blank
+from memoray.validation import OPERATIONS_COUNT_MAX, clean_text, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,9 +79,7 @@ def decide_change(
     if known is not None:
         return (), known
     request = change.request
-    if request.deadline is not None and as_utc(request.deadline) < stamp.recorded_at:
-        message = f"the deadline {request.deadline} had passed when the shard came to it; nothing was done"
-        raise UnavailableError(message)
+    check_deadline(request.deadline, stamp)
     draft = Draft(request.user, state.user(request.user), stamp, state.log_id, fresh)
     outcomes = apply_operations(draft, request.operations, vectors, Rules(), None)
     answer = OperationsAnswer(outcomes, draft.seq)

@@ -12,7 +12,16 @@ from memoray.engine.fold import fold
 from memoray.engine.layered import Layered
 from memoray.engine.projections import entries_of, turns_of
 from memoray.engine.state import SessionState, UserState, Window, empty_state
-from memoray.events import DeltaAccepted, EntryAdded, OperationDecided, OperationsProposed, RequestAnswered
+from memoray.events import (
+    DeltaAccepted,
+    EntryAdded,
+    EntryRestored,
+    EntryUpdated,
+    OperationDecided,
+    OperationsProposed,
+    RequestAnswered,
+    UndoDecided,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,7 +109,7 @@ def _outcomes(batches: Sequence[Batch], state: ShardState) -> Iterator[str]:  # 
                     if event.job_id in proposed:
                         yield f"job {event.job_id} has two proposals"
                     proposed[event.job_id] = event.user, len(event.operations)
-                case OperationDecided(job_id=None):
+                case OperationDecided(job_id=None) | UndoDecided():
                     asked += 1
                 case OperationDecided():
                     decided[str(event.job_id), event.index] += 1
@@ -135,8 +144,18 @@ def _covered(batches: Sequence[Batch], state: ShardState) -> Iterator[str]:
 
 
 def _ids(batches: Sequence[Batch]) -> Iterator[str]:
-    added = Counter(event.entry.id for batch in batches for event in batch.events if isinstance(event, EntryAdded))
-    yield from (f"entry id {entry_id} was given out {count} times" for entry_id, count in added.items() if count > 1)
+    """No id is given out twice, and no version of an id; an undo brings back ids that were given out before."""
+    versions: dict[str, int] = {}
+    for batch in batches:
+        for event in batch.events:
+            if not isinstance(event, EntryAdded | EntryUpdated | EntryRestored):
+                continue
+            entry = event.entry
+            if isinstance(event, EntryAdded) and entry.id in versions:
+                yield f"entry id {entry.id} was given out again"
+            elif entry.version != versions.get(entry.id, 0) + 1:
+                yield f"entry {entry.id} takes version {entry.version} after {versions.get(entry.id, 0)}"
+            versions[entry.id] = entry.version
 
 
 def _indexes(user: UserKey, known: UserState, projections: Projections) -> Iterator[str]:

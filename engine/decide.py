@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memoray.engine.ids import body_hash, request_hash
-from memoray.errors import InvalidRequestError
+from memoray.errors import InvalidRequestError, UnavailableError
 from memoray.events import AnyEvent, CursorAdvanced, JobFailed, OperationsProposed
-from memoray.validation import check_id, check_user_key
+from memoray.validation import as_utc, check_id, check_user_key
 
 if TYPE_CHECKING:
     from memoray.config import EngineConfig
@@ -50,6 +50,17 @@ def answer_of_repeat(state: ShardState, user: UserKey, request: bytes, body: byt
         hint = f"this request id of user {user} was used for another request; choose a new id for new contents"
         raise InvalidRequestError(hint)
     return answered
+
+
+def check_deadline(deadline: datetime | None, stamp: Stamp) -> None:
+    """Refuse a write whose caller has given up.
+
+    Raises:
+        UnavailableError: the deadline has passed; nothing was done.
+    """
+    if deadline is not None and as_utc(deadline) < stamp.recorded_at:
+        message = f"the deadline {deadline} had passed when the shard came to it; nothing was done"
+        raise UnavailableError(message)
 
 
 def check_operations(request: OperationsRequest) -> tuple[bytes, bytes]:

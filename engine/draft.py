@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memoray.engine.fold import fold_user
 from memoray.engine.ids import entry_id
-from memoray.events import AnyEvent, EntryAdded, EntryUpdated
+from memoray.events import AnyEvent, EntryAdded, EntryRestored, EntryUpdated
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -57,9 +57,10 @@ class Draft:
         match event:
             case EntryAdded():
                 self.fresh[event.entry.id] = event.vector
-            case EntryUpdated():
-                # The same text keeps its vector, so there is none in the event.
-                if event.entry.text != self.state.entries[event.entry.id].text:
+            case EntryUpdated() | EntryRestored():
+                # The same text keeps its vector, so there may be none in the event.
+                old = self.state.entries.get(event.entry.id)
+                if old is None or event.entry.text != old.text:
                     self.fresh[event.entry.id] = event.vector
             case _:
                 pass

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         ShardStatus,
         StatusRequest,
         SubmitRequest,
+        UndoRequest,
     )
     from memoray.retrieval.search import Found
 
@@ -149,6 +150,9 @@ class EmbeddedMemory(Memory):
 
     def _apply(self, request: OperationsRequest) -> OperationsAnswer:
         return self._home(request.user).apply(request)
+
+    def _undo(self, request: UndoRequest) -> OperationsAnswer:
+        return self._home(request.user).undo(request)
 
     def _read(self, request: ReadRequest) -> ReadAnswer:
         return self._home(request.user).read(request)

@@ -23,12 +23,16 @@ from memoray.events import (
     EntryAdded,
     EntryCited,
     EntryDeleted,
+    EntryRestored,
     EntryUpdated,
     JobFailed,
     OperationDecided,
     OperationsProposed,
     RequestAnswered,
     TurnsEmbedded,
+    TurnsRestored,
+    TurnsWithdrawn,
+    UndoDecided,
     UserCleared,
 )
 
@@ -82,13 +86,15 @@ def _load(user: UserState | None) -> tuple[int, int]:
     return len(live), sum(job.bytes_count for job in live)
 
 
-def fold_user(user: UserState, event: AnyEvent, seq: int, recorded_at: datetime) -> UserState:  # noqa: C901 - one arm for each event, nothing else
+def fold_user(user: UserState, event: AnyEvent, seq: int, recorded_at: datetime) -> UserState:  # noqa: C901, PLR0912 - one arm for each event, nothing else
     """One user's state after one of their events."""
     match event:
         case DeltaAccepted():
             return _accept(user, event, recorded_at)
         case EntryAdded() | EntryUpdated():
             return _put(user, event.entry, is_embedded=event.vector is not None)
+        case EntryRestored():
+            return _restore(user, event)
         case EntryCited():
             return _cite(user, event)
         case EntriesRelated():
@@ -97,6 +103,10 @@ def fold_user(user: UserState, event: AnyEvent, seq: int, recorded_at: datetime)
             return _delete(user, event, seq)
         case UserCleared():
             return _clear(user, seq, recorded_at)
+        case TurnsRestored():
+            return _restore_turns(user, event)
+        case TurnsWithdrawn():
+            return _withdraw(user, event.turn_ids, seq)
         case TurnsEmbedded():
             return _turns_embedded(user, event)
         case EntriesEmbedded():
@@ -114,7 +124,7 @@ def fold_user(user: UserState, event: AnyEvent, seq: int, recorded_at: datetime)
             )
         case CursorAdvanced():
             return _advance(user, event, seq, recorded_at)
-        case OperationDecided() | RequestAnswered():
+        case OperationDecided() | UndoDecided() | RequestAnswered():
             return user
 
 
@@ -159,15 +169,33 @@ def _accept(user: UserState, event: DeltaAccepted, recorded_at: datetime) -> Use
 
 
 def _put(user: UserState, entry: Entry, *, is_embedded: bool) -> UserState:
-    identities, supports = user.identities, user.supports
     old = user.entries.get(entry.id)
     if entry.version != (1 if old is None else old.version + 1) or entry.id in user.retired:
         message = f"entry {entry.id} cannot take version {entry.version} after {old and old.version}"
         raise InternalError(message)
+    return _place(user, entry, old, is_embedded=is_embedded)
+
+
+def _restore(user: UserState, event: EntryRestored) -> UserState:
+    entry = event.entry
+    old = user.entries.get(entry.id)
+    is_next = entry.id in user.retired if old is None else entry.version == old.version + 1
+    if not is_next:
+        message = f"entry {entry.id} cannot come back with version {entry.version} after {old and old.version}"
+        raise InternalError(message)
+    user = replace(user, retired=user.retired.discard(entry.id))
+    return _place(user, entry, old, is_embedded=event.vector is not None)
+
+
+def _place(user: UserState, entry: Entry, old: Entry | None, *, is_embedded: bool) -> UserState:
+    """The entry in place of the old one, in every map."""
+    identities, supports = user.identities, user.supports
     if old is not None:
-        identities = identities.discard(identity_of_entry(old))
+        identities = _without_identity(identities, old)
     identities = identities.insert(identity_of_entry(entry), entry.id)
-    known = frozenset(() if old is None else old.sources)
+    known, named = frozenset(() if old is None else old.sources), frozenset(entry.sources)
+    for turn_id in known - named:
+        supports = _unsupport(supports, turn_id, entry.id)
     for turn_id in entry.sources:
         if turn_id not in known:
             supports = _support(supports, turn_id, entry.id)
@@ -185,10 +213,23 @@ def _put(user: UserState, entry: Entry, *, is_embedded: bool) -> UserState:
     )
 
 
+def _without_identity(identities: Map[bytes, EntryId], entry: Entry) -> Map[bytes, EntryId]:
+    """Without what an entry says, unless another of the same batch says it by now: an undo may swap two."""
+    identity = identity_of_entry(entry)
+    return identities.remove(identity) if identities.get(identity) == entry.id else identities
+
+
 def _support(
     supports: Map[TurnId, tuple[EntryId, ...]], turn_id: TurnId, entry_id: EntryId
 ) -> Map[TurnId, tuple[EntryId, ...]]:
     return supports.insert(turn_id, (*supports.get(turn_id, ()), entry_id))
+
+
+def _unsupport(
+    supports: Map[TurnId, tuple[EntryId, ...]], turn_id: TurnId, entry_id: EntryId
+) -> Map[TurnId, tuple[EntryId, ...]]:
+    left = tuple(other for other in supports.get(turn_id, ()) if other != entry_id)
+    return supports.insert(turn_id, left) if left else supports.discard(turn_id)
 
 
 def _cite(user: UserState, event: EntryCited) -> UserState:
@@ -212,23 +253,35 @@ def _relate(user: UserState, event: EntriesRelated) -> UserState:
 
 def _delete(user: UserState, event: EntryDeleted, seq: int) -> UserState:
     entry = user.entries[event.entry_id]
-    supports, withdrawn, unembedded = user.supports, user.withdrawn, user.turns_unembedded
+    supports = user.supports
     for turn_id in entry.sources:
-        left = tuple(other for other in supports.get(turn_id, ()) if other != entry.id)
-        supports = supports.insert(turn_id, left) if left else supports.discard(turn_id)
-    for turn_id in event.withdrawn:
-        withdrawn = withdrawn.insert(turn_id, seq)
-        unembedded = unembedded.discard(turn_id)
-    return replace(
+        supports = _unsupport(supports, turn_id, entry.id)
+    without = replace(
         user,
         entries=user.entries.remove(entry.id),
-        identities=user.identities.discard(identity_of_entry(entry)),
+        identities=_without_identity(user.identities, entry),
         retired=user.retired.insert(entry.id, seq),
         supports=supports,
-        withdrawn=withdrawn,
         entries_unembedded=user.entries_unembedded.discard(entry.id),
-        turns_unembedded=unembedded,
     )
+    return _withdraw(without, event.withdrawn, seq)
+
+
+def _withdraw(user: UserState, turn_ids: tuple[TurnId, ...], seq: int) -> UserState:
+    withdrawn, unembedded = user.withdrawn, user.turns_unembedded
+    for turn_id in turn_ids:
+        withdrawn = withdrawn.insert(turn_id, seq)
+        unembedded = unembedded.discard(turn_id)
+    return replace(user, withdrawn=withdrawn, turns_unembedded=unembedded)
+
+
+def _restore_turns(user: UserState, event: TurnsRestored) -> UserState:
+    withdrawn, unembedded = user.withdrawn, user.turns_unembedded
+    for turn_id, vector in zip(event.turn_ids, event.vectors, strict=True):
+        withdrawn = withdrawn.remove(turn_id)
+        if vector is None:
+            unembedded = unembedded.insert(turn_id, True)
+    return replace(user, withdrawn=withdrawn, turns_unembedded=unembedded)
 
 
 def _clear(user: UserState, seq: int, recorded_at: datetime) -> UserState:

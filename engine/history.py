@@ -11,11 +11,14 @@ from memoray.events import (
     EntryAdded,
     EntryCited,
     EntryDeleted,
+    EntryRestored,
     EntryUpdated,
     OperationDecided,
     OperationsProposed,
+    UndoDecided,
     UserCleared,
 )
+from memoray.operations import OutcomeStatus
 from memoray.requests import EntryChange
 
 if TYPE_CHECKING:
@@ -35,24 +38,22 @@ def history_of(batches: Iterable[Batch], user: UserKey, entry_id: EntryId) -> tu
         entry_id: its id.
     """
     changes: list[EntryChange] = []
-    models: dict[str, str] = {}
+    proposals: dict[str, OperationsProposed] = {}
     entry: Entry | None = None
     for batch in batches:
         for seq, event in enumerate(batch.events, batch.first_seq):
             if event.user != user:
                 continue
             if isinstance(event, OperationsProposed):
-                models[event.job_id] = event.model
-            elif isinstance(event, OperationDecided):
-                _explain(changes, event, batch.first_seq, models)
+                proposals[event.job_id] = event
+            elif isinstance(event, OperationDecided | UndoDecided):
+                _explain(changes, event, batch.first_seq, proposals)
             else:
                 changed = _changed(event, entry, entry_id)
                 if changed is not None:
                     what, shown = changed
                     entry = None if what in {"deleted", "cleared"} else shown
-                    job_id = getattr(event, "job_id", None)
-                    change = EntryChange(what, batch.recorded_at, seq, shown, job_id, models.get(job_id or "", ""))
-                    changes.append(change)
+                    changes.append(EntryChange(what, batch.recorded_at, seq, shown))
     return tuple(changes)
 
 
@@ -63,6 +64,8 @@ def _changed(event: AnyEvent, entry: Entry | None, entry_id: EntryId) -> tuple[s
             return "added", event.entry
         case EntryUpdated() if event.entry.id == entry_id:
             return "updated", event.entry
+        case EntryRestored() if event.entry.id == entry_id:
+            return "restored", event.entry
         case EntryCited() if event.entry_id == entry_id and entry is not None:
             return "cited", replace(entry, sources=entry.sources + event.sources)
         case EntryDeleted() if event.entry_id == entry_id and entry is not None:
@@ -73,11 +76,28 @@ def _changed(event: AnyEvent, entry: Entry | None, entry_id: EntryId) -> tuple[s
             return None
 
 
-def _explain(changes: list[EntryChange], event: OperationDecided, first_seq: int, models: dict[str, str]) -> None:
-    """An outcome follows the events that it stands for: it says why, and who proposed it."""
-    if changes and changes[-1].seq >= first_seq and not changes[-1].reason:
-        is_about_it = event.outcome.entry_id in {changes[-1].entry.id, None}
-        if is_about_it:
-            job_id = event.job_id
-            model = models.get(job_id or "", "")
-            changes[-1] = replace(changes[-1], reason=event.outcome.reason, job_id=job_id, model=model)
+def _explain(
+    changes: list[EntryChange],
+    event: OperationDecided | UndoDecided,
+    first_seq: int,
+    proposals: dict[str, OperationsProposed],
+) -> None:
+    """An outcome follows the events that it stands for: it says why, and who proposed what."""
+    outcome = event.outcome
+    if not changes or changes[-1].seq < first_seq or changes[-1].reason:
+        return
+    if outcome.entry_id not in {changes[-1].entry.id, None}:
+        return
+    if isinstance(event, UndoDecided):
+        if outcome.status is OutcomeStatus.APPLIED:
+            changes[-1] = replace(changes[-1], reason=outcome.reason, operation="undo")
+        return
+    proposal = None if event.job_id is None else proposals.get(event.job_id)
+    operation = event.operation if proposal is None else proposal.operations[event.index]
+    changes[-1] = replace(
+        changes[-1],
+        reason=outcome.reason,
+        job_id=event.job_id,
+        model="" if proposal is None else proposal.model,
+        operation="" if operation is None else type(operation).__name__.lower(),
+    )

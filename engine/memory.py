@@ -27,6 +27,7 @@ from memoray.requests import (
     SearchRequest,
     StatusRequest,
     SubmitRequest,
+    UndoRequest,
 )
 from memoray.validation import check_search, clean_text, normalise_operation, offset_minutes
 
@@ -196,12 +197,29 @@ class Memory(ABC):
         request = OperationsRequest(user, checked, request_id or _new_id())
         return self._apply(request).outcomes
 
-    def read(self, user: UserKey, limit: int | None = None) -> ReadAnswer:
-        """The most recently updated entries with the messages they come from; `limit` None means all."""
+    def undo(
+        self, user: UserKey, *, seq: int | None = None, job_id: str | None = None, request_id: str | None = None
+    ) -> OperationsAnswer:
+        """Bring memories back to what they were before a batch: that of event `seq`, or the one that ended a job.
+
+        What is added goes, what is gone comes back under its id, what is changed says what it said before, as a new
+        version. A memory that has been changed since stays as it is, and its outcome says so. The answer's `seq` undoes
+        the undo.
+
+        Raises:
+            NotFoundError: this user has no such batch or job, or it changed no memory.
+        """
+        return self._undo(UndoRequest(user, request_id or _new_id(), seq, job_id))
+
+    def read(self, user: UserKey, limit: int | None = None, *, as_of: int | datetime | None = None) -> ReadAnswer:
+        """The most recently updated entries with the messages they come from; `limit` None means all.
+
+        With `as_of` as it would have been answered after the batch of a seq, or at a time.
+        """
         if limit is not None and limit < 1:
             message = f"limit {limit}; give a positive number, or None for all"
             raise InvalidRequestError(message)
-        return self._read(ReadRequest(user, limit))
+        return self._read(ReadRequest(user, limit, as_of))
 
     def history(self, user: UserKey, entry_id: str) -> HistoryAnswer:
         """Every change of a memory, oldest first, with the reasons and the messages: why it is what it is.
@@ -235,11 +253,12 @@ class Memory(ABC):
         order_by_event_time: bool = False,
         explain: bool = False,
         page: str = "",
+        as_of: int | datetime | None = None,
     ) -> SearchAnswer:
         """The memories and messages that matter for a query, best first; options: `SearchRequest` and `Filters`.
 
         Several queries, up to 8, are fused in one answer. `page` is `next_page` of the answer before; everything else
-        must be as it was there.
+        must be as it was there. `as_of` answers as of a seq, or a time of record.
         """
         first, *more = (query,) if isinstance(query, str) else tuple(query) or ("",)
         request = SearchRequest(
@@ -267,6 +286,7 @@ class Memory(ABC):
             explain=explain,
             queries=tuple(more),
             page=page,
+            as_of=as_of,
         )
         return self._search(check_search(request))
 
@@ -324,6 +344,9 @@ class Memory(ABC):
 
     @abstractmethod
     def _apply(self, request: OperationsRequest) -> OperationsAnswer: ...
+
+    @abstractmethod
+    def _undo(self, request: UndoRequest) -> OperationsAnswer: ...
 
     @abstractmethod
     def _read(self, request: ReadRequest) -> ReadAnswer: ...

@@ -18,8 +18,11 @@ from memoray.events import (
     EntriesEmbedded,
     EntryAdded,
     EntryDeleted,
+    EntryRestored,
     EntryUpdated,
     TurnsEmbedded,
+    TurnsRestored,
+    TurnsWithdrawn,
     UserCleared,
 )
 from memoray.storage.keywords import KeywordIndex
@@ -27,12 +30,12 @@ from memoray.storage.vectors import VectorIndex
 from memoray.text import index_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
     from memoray.engine.base import Base
-    from memoray.engine.state import ShardState
+    from memoray.engine.state import ShardState, UserState
     from memoray.entries import Entry
     from memoray.keys import UserKey
     from memoray.messages import Turn
@@ -105,38 +108,61 @@ class Projections:
         self._add_waiting()
         self.applied_seq = batch.last_seq
 
+    def fill(self, user: UserKey, known: UserState, vectors: Mapping[str, bytes], seq: int) -> None:
+        """Take in all of one user at once, as of a seq.
+
+        Args:
+            user: whose.
+            known: the user's state.
+            vectors: by id; of all that `known` does not list as unembedded.
+            seq: of the last event that is in all this.
+        """
+        entries, turns = entries_of(user), turns_of(user)
+        for entry in known.entries.values():
+            self._add_terms(entries, entry.id, entry_terms(entry, self.language))
+            if entry.id not in known.entries_unembedded:
+                self._add_vectors(entries, [(entry.id, vectors[entry.id])])
+        for turn in known.turns.values():
+            if turn.id not in known.withdrawn:
+                self._add_terms(turns, turn.id, turn_terms(turn, self.language))
+                if turn.id not in known.turns_unembedded:
+                    self._add_vectors(turns, [(turn.id, vectors[turn.id])])
+        self._add_waiting()
+        self.applied_seq = seq
+
     def _apply(self, event: AnyEvent, state: ShardState) -> None:
         user = event.user
         match event:
-            case DeltaAccepted():
-                for turn in event.turns:
-                    self._add_terms(turns_of(user), turn.id, turn_terms(turn, self.language))
-            case EntryAdded() | EntryUpdated():
+            case EntryAdded() | EntryUpdated() | EntryRestored():
                 self._put(user, event.entry, event.vector, state)
             case EntryDeleted():
                 self._remove(entries_of(user), event.entry_id)
-                for turn_id in event.withdrawn:
-                    self._remove(turns_of(user), turn_id)
+                self._withdraw(user, event.withdrawn)
+            case EntriesEmbedded():
+                self._add_vectors(entries_of(user), _current(event, state.user(user)))
             case UserCleared():
                 for space in (entries_of(user), turns_of(user)):
                     self._waiting.pop(space, None)
                     self.changes_count += self.keywords.count(space)
                     self.keywords.drop(space)
                     self.vectors.drop(space)
+            case _:
+                self._apply_to_turns(event, state)
+
+    def _apply_to_turns(self, event: AnyEvent, state: ShardState) -> None:
+        user = event.user
+        match event:
+            case DeltaAccepted():
+                self._add_turns(user, event.turns)
             case TurnsEmbedded():
                 self._add_vectors(turns_of(user), zip(event.turn_ids, event.vectors, strict=True))
-            case EntriesEmbedded():
-                entries = state.user(user).entries
-                self._add_vectors(
-                    entries_of(user),
-                    (
-                        (entry_id, vector)
-                        for entry_id, version, vector in zip(
-                            event.entry_ids, event.versions, event.vectors, strict=True
-                        )
-                        if (entry := entries.get(entry_id)) is not None and entry.version == version
-                    ),
-                )
+            case TurnsWithdrawn():
+                self._withdraw(user, event.turn_ids)
+            case TurnsRestored():
+                turns = state.user(user).turns
+                self._add_turns(user, [turns[turn_id] for turn_id in event.turn_ids])
+                vectors = zip(event.turn_ids, event.vectors, strict=True)
+                self._add_vectors(turns_of(user), [(key, vector) for key, vector in vectors if vector is not None])
             case _:
                 pass
 
@@ -148,6 +174,14 @@ class Projections:
         elif entry.id in state.user(user).entries_unembedded:
             # Without a vector of its own the new text must not answer for the old one's.
             self._remove_vector(space, entry.id)
+
+    def _add_turns(self, user: UserKey, turns: Iterable[Turn]) -> None:
+        for turn in turns:
+            self._add_terms(turns_of(user), turn.id, turn_terms(turn, self.language))
+
+    def _withdraw(self, user: UserKey, turn_ids: Iterable[str]) -> None:
+        for turn_id in turn_ids:
+            self._remove(turns_of(user), turn_id)
 
     def _add_terms(self, space: Space, key: str, terms: Sequence[str]) -> None:
         self.changes_count += 1
@@ -174,3 +208,11 @@ class Projections:
         self.changes_count += 1
         self.keywords.remove(space, key)
         self._remove_vector(space, key)
+
+
+def _current(event: EntriesEmbedded, known: UserState) -> Iterable[tuple[str, bytes]]:
+    """Vectors of entries that have not moved on to another version."""
+    for entry_id, version, vector in zip(event.entry_ids, event.versions, event.vectors, strict=True):
+        entry = known.entries.get(entry_id)
+        if entry is not None and entry.version == version:
+            yield entry_id, vector

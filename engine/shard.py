@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from memoray.engine.archive import Archive
 from memoray.engine.change import Change, answer_of_known, check_change, decide_change
 from memoray.engine.embedding import embed_texts
-from memoray.engine.finder import find_legs, recent, sources_of
-from memoray.engine.history import history_of
+from memoray.engine.finder import find_legs, recent
 from memoray.engine.job_work import JobWork
 from memoray.engine.jobs import JobRunner, lacks_vectors
 from memoray.engine.projections import Projections
@@ -25,8 +25,9 @@ from memoray.engine.reception import Reception
 from memoray.engine.replay import begin, busy_users, log_id_of, replay
 from memoray.engine.sealer import Sealer, open_newest
 from memoray.engine.status import status_of
+from memoray.engine.undoing import begin_undo
 from memoray.engine.writer import Decide, Fresh, Writer
-from memoray.errors import InvalidRequestError, MemorayError, NotFoundError, OutcomeUnknownError
+from memoray.errors import InvalidRequestError, MemorayError, OutcomeUnknownError
 from memoray.extraction.checkers import checker_of
 from memoray.keys import shard_of
 from memoray.requests import (
@@ -40,15 +41,16 @@ from memoray.requests import (
     ShardStatus,
     StatusRequest,
     SubmitRequest,
+    UndoRequest,
 )
 from memoray.storage.generations import snapshots_root
 from memoray.storage.log import Log
 from memoray.storage.manifest import Manifest, shard_directory
-from memoray.storage.recovery import read_batches
-from memoray.validation import check_search, check_user_key
+from memoray.validation import check_as_of, check_search, check_user_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from memoray.config import EngineConfig
     from memoray.engine.base import Base
@@ -120,6 +122,7 @@ class Shard:
         self._stopped = stopped
         self._fs = fs
         self._directory = shard_directory(root, shard)
+        self._archive = Archive(fs, root, manifest, shard)
         state = self._recover()
         work = JobWork(
             config,
@@ -285,6 +288,23 @@ class Shard:
             refused.set_exception(error)
             return refused
 
+    def undo(self, request: UndoRequest) -> OperationsAnswer:
+        """Bring a user's entries back to what they were before a batch, by a new batch with an outcome for each.
+
+        Reads the log to find the batch. An entry that has been changed since is left as it is, and its outcome says so.
+
+        Raises:
+            NotFoundError: the user has no such batch or job, or it changed no memory.
+            InvalidRequestError: the request is wrong, or what comes back is too large for one batch.
+            OutcomeUnknownError: ask again with the same request id.
+        """
+        return self._await(self.begin_undo(request), request.request_id)
+
+    def begin_undo(self, request: UndoRequest) -> Future[OperationsAnswer]:
+        """Read the log, and queue an undo for the writer; raises what is known at once."""
+        self._check_home(request.user)
+        return begin_undo(request, self.state(), self._archive.plan_undo, self._writer.write)
+
     # --- reads ---
 
     def state(self) -> ShardState:
@@ -294,23 +314,13 @@ class Shard:
     def read(self, request: ReadRequest) -> ReadAnswer:
         """The most recently updated entries of a user, and the messages they come from."""
         self._check_home(request.user)
-        return recent(self.state(), check_user_key(request.user), request.limit)
+        state, _ = self._moment(check_user_key(request.user), check_as_of(request.as_of))
+        return recent(state, request.user, request.limit)
 
     def history(self, request: HistoryRequest) -> HistoryAnswer:
-        """Every change of an entry, read from the log's files; takes as long as reading them.
-
-        Raises:
-            NotFoundError: this user never had an entry of this id.
-        """
+        """Every change of an entry, read from the log's files; `NotFoundError` if the user never had it."""
         self._check_home(request.user)
-        user = check_user_key(request.user)
-        batches = read_batches(self._fs, self._directory, shard=self.number).batches
-        changes = history_of(batches, user, request.entry_id)
-        if not changes:
-            message = f"user {user} never had a memory {request.entry_id!r}"
-            raise NotFoundError(message)
-        known = self.state().user(user)
-        return HistoryAnswer(changes, sources_of(known, [change.entry for change in changes], ()))
+        return self._archive.history(request, self.state())
 
     def find(self, request: SearchRequest, query_vector: bytes | None) -> Found:
         """All legs that a search needs, of all its queries, filtered and unfiltered, from one moment of the shard.
@@ -321,7 +331,13 @@ class Shard:
         """
         self._check_home(request.user)
         checked = check_search(request)
-        return find_legs(self.state(), self.projections, checked, query_vector, self.config.language)
+        state, projections = self._moment(checked.user, checked.as_of)
+        return find_legs(state, projections, checked, query_vector, self.config.language)
+
+    def _moment(self, user: UserKey, as_of: int | datetime | None) -> tuple[ShardState, Projections]:
+        """What a read of one user is answered from."""
+        state = self.state()
+        return (state, self.projections) if as_of is None else self._archive.moment(user, as_of, state)
 
     def status(self, request: StatusRequest) -> ShardStatus:
         """How the shard is; with a user, how that user's sessions and jobs are."""

@@ -141,6 +141,44 @@ class UserCleared(Event, frozen=True, omit_defaults=True, tag="UserCleared"):
     job_id: str | None = None
 
 
+class EntryRestored(Event, frozen=True, omit_defaults=True, tag="EntryRestored"):
+    """An undo brought an entry back to what it said before, under its id and with the next version.
+
+    It was live, and said something else, or it was gone. `entry` is the whole of it, and may name fewer sources than
+    before. `vector` is that of its text, from the log; None where the log has none.
+    """
+
+    entry: Entry
+    vector: bytes | None = None
+
+
+class TurnsRestored(Event, frozen=True, omit_defaults=True, tag="TurnsRestored"):
+    """An undo brought withdrawn turns back into current reads, with their vectors from the log; None: it has none."""
+
+    turn_ids: tuple[TurnId, ...]
+    vectors: tuple[bytes | None, ...]
+
+
+class TurnsWithdrawn(Event, frozen=True, omit_defaults=True, tag="TurnsWithdrawn"):
+    """An undo took turns that an undo had brought back out of every current read again."""
+
+    turn_ids: tuple[TurnId, ...]
+
+
+class UndoDecided(Event, frozen=True, omit_defaults=True, tag="UndoDecided"):
+    """One change of a batch was to be undone, and got its outcome.
+
+    Attributes:
+        index: number of the outcome in this undo, from 0.
+        batch_seq: first seq of the batch that is undone.
+        outcome: of one entry; with a `count` and no id of as many entries, where there are too many to list.
+    """
+
+    index: int
+    batch_seq: int
+    outcome: Outcome
+
+
 class TurnsEmbedded(Event, frozen=True, omit_defaults=True, tag="TurnsEmbedded"):
     """Vectors of turns: little-endian float32, L2-normalised, in the order of `turn_ids`."""
 
@@ -188,6 +226,10 @@ AnyEvent = (
     | EntriesEmbedded
     | CursorAdvanced
     | JobFailed
+    | EntryRestored
+    | TurnsRestored
+    | TurnsWithdrawn
+    | UndoDecided
 )
 
 

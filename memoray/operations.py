@@ -78,10 +78,11 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         status: applied, duplicate, refused or failed.
         reason: why, in one clause that a person can read.
-        action: what was done when applied: `add`, `update`, `delete` or `clear`; an add may have become an update.
+        action: what was done when applied: `add`, `update`, `delete`, `clear`, or `restore` by an undo; an add may have
+            become an update.
         entry_id: the entry that was added, changed, deleted or repeated.
         version: its version afterwards.
-        count: number of entries that a clear took away.
+        count: number of entries that a clear took away, or that an undo has too many of to list one by one.
     """
 
     status: OutcomeStatus

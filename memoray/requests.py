@@ -48,11 +48,25 @@ class OperationsRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_
     deadline: datetime | None = None
 
 
+class UndoRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Bring a user's entries back to what they were before a batch: that of event `seq`, or the one that ended a job.
+
+    One of the two is given. `request_id` and `deadline` as in `SubmitRequest`.
+    """
+
+    user: UserKey
+    request_id: str
+    seq: int | None = None
+    job_id: str | None = None
+    deadline: datetime | None = None
+
+
 class ReadRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Read the most recently updated entries; `limit` None means all."""
+    """Read the most recently updated entries; `limit` None means all. `as_of` as in `SearchRequest`."""
 
     user: UserKey
     limit: int | None = None
+    as_of: int | datetime | None = None
 
 
 class StatusRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -112,6 +126,8 @@ class SearchRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
         weights: weight by leg name, in place of the defaults.
         queries: further ones, fused with the first in one answer; 8 in all. Blank ones and repeats don't count.
         page: `next_page` of the answer before; "" for the first page. All else must be as it was there.
+        as_of: answer as the shard would have after the batch of this seq, or after the last batch recorded up to this
+            time (aware, or UTC); None: now. It reads the log's files, so it takes longer.
     """
 
     user: UserKey
@@ -130,6 +146,7 @@ class SearchRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
     weights: dict[str, float] | None = None
     queries: tuple[str, ...] = ()
     page: str = ""
+    as_of: int | datetime | None = None
 
 
 class LegShare(msgspec.Struct, frozen=True):
@@ -243,13 +260,15 @@ class EntryChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One change of an entry.
 
     Attributes:
-        what: `added`, `updated`, `cited` (a duplicate named more messages), `deleted` or `cleared`.
+        what: `added`, `updated`, `cited` (a duplicate named more messages), `deleted`, `cleared`, or `restored` (an
+            undo brought it back, or back to an earlier text).
         recorded_at: when.
         seq: of the event.
         entry: as it was afterwards; as it last was, for `deleted` and `cleared`.
         job_id: the extraction that proposed it; None for a caller's own.
         model: of that extraction.
         reason: of the outcome.
+        operation: what was proposed or asked for: `add`, `update`, `delete`, `clear` or `undo`.
     """
 
     what: str
@@ -259,6 +278,7 @@ class EntryChange(msgspec.Struct, frozen=True, omit_defaults=True):
     job_id: str | None = None
     model: str = ""
     reason: str = ""
+    operation: str = ""
 
 
 class HistoryAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -269,7 +289,7 @@ class HistoryAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class OperationsAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One outcome for each operation of the request, in order; `seq` of the batch's last event."""
+    """One outcome for each operation of the request, in order, or for each undone change; `seq` of the last event."""
 
     outcomes: tuple[Outcome, ...] = ()
     seq: int = 0

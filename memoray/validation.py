@@ -190,7 +190,15 @@ def check_search(request: SearchRequest) -> SearchRequest:
         message = f"page {_shown(request.page)} is no page; give `next_page` of the answer before"
         raise InvalidRequestError(message)
     query, *more = _cleaned_queries((request.query, *request.queries))
-    return replace(request, query=query, queries=tuple(more), filters=_utc_filters(request.filters))
+    filters, as_of = _utc_filters(request.filters), check_as_of(request.as_of)
+    return replace(request, query=query, queries=tuple(more), filters=filters, as_of=as_of)
+
+
+def check_as_of(as_of: int | datetime | None) -> int | datetime | None:
+    """A seq or a time that a read is as of, times in UTC; what is before the beginning is 0."""
+    if isinstance(as_of, datetime):
+        return as_utc(as_of)
+    return None if as_of is None else max(as_of, 0)
 
 
 def _cleaned_queries(given: tuple[str, ...]) -> list[str]:

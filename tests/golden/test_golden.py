@@ -29,7 +29,7 @@ def golden(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[st
 
 
 def test_there_is_one_for_each_release() -> None:
-    assert [path.name for path in VERSIONS] == ["0.1"]
+    assert [path.name for path in VERSIONS] == ["0.1", "0.1-undo"]
 
 
 def test_it_replays_to_the_recorded_state(golden: tuple[str, dict[str, object]]) -> None:

@@ -30,8 +30,10 @@ SENTENCE = "The vault code is kept by the harbour master"
 PRIVATE = "Only Ana knows the word Quetzalcoatlus"
 
 # What changes something, and is refused or does nothing to what belongs to another: see the tests below.
-WRITES = {"submit", "submit_session", "add", "update", "delete", "clear", "apply"}
+WRITES = {"submit", "submit_session", "add", "update", "delete", "clear", "apply", "undo"}
 NEITHER = {"close"}
+
+FOREVER = START.replace(year=9999)
 
 Probe = Callable[[Memory, UserKey, str], object]
 
@@ -68,10 +70,12 @@ READS: dict[str, dict[str, Probe]] = {
         "recorded since": search(recorded_after=START - timedelta(days=9999)),
         "by event time": search(order_by_event_time=True, event_after=START - timedelta(days=9999)),
         "page by page": next_pages,
+        "as of now": search(as_of=FOREVER),
     },
     "read": {
         "all": lambda memory, user, _key: memory.read(user),
         "most recent": lambda memory, user, _key: memory.read(user, 5),
+        "as of now": lambda memory, user, _key: memory.read(user, as_of=FOREVER),
     },
     "preload": {
         "all": lambda memory, user, _key: memory.preload(user, limit=-1),
@@ -132,6 +136,9 @@ def test_f25_nothing_of_one_user_is_changed_as_another(memory: EmbeddedMemory) -
         assert memory.delete(BEN, entry.id).status == "refused"
     memory.submit(BEN, "s1", [Message("user", "something else", id="m7", timestamp=START)])
     memory.wait(BEN, 20.0)
+    for seq in {entry.seq for entry in before.entries}:
+        with pytest.raises(NotFoundError):
+            memory.undo(BEN, seq=seq)
     memory.clear(BEN)
     after = memory.read(ANA)
     assert (after.entries, after.sources) == (before.entries, before.sources)

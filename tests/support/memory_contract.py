@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
@@ -83,6 +84,38 @@ class MemoryContract:
         memory.add(user, "One more")
         assert memory.clear(user).count == 1
         assert memory.read(user).entries == ()
+
+    def test_a_change_is_undone_and_the_undo_too(self, memory: Memory, user: UserKey) -> None:
+        added = memory.add(user, "Likes figs")
+        assert added.entry_id is not None
+        memory.delete(user, added.entry_id)
+        seq = memory.history(user, added.entry_id).changes[-1].seq
+        undone = memory.undo(user, seq=seq, request_id="u1")
+        assert memory.undo(user, seq=seq, request_id="u1") == undone
+        assert [entry.text for entry in memory.read(user).entries] == ["Likes figs"]
+        memory.undo(user, seq=undone.seq)
+        assert memory.read(user).entries == ()
+        receipt = memory.submit(user, "s1", [Message("user", "I keep my bicycle in the blue shed.")])
+        memory.wait(user)
+        memory.undo(user, job_id=receipt.job_id)
+        assert memory.read(user).entries == ()
+        with pytest.raises(NotFoundError, match="no batch of job nothing"):
+            memory.undo(user, job_id="nothing")
+
+    def test_a_read_is_answered_as_it_would_have_been(self, memory: Memory, user: UserKey) -> None:
+        first = memory.add(user, "Runs Go 1.23")
+        assert first.entry_id is not None
+        before = memory.read(user)
+        memory.update(user, first.entry_id, text="Runs Go 1.24")
+        assert memory.read(user, as_of=before.seq) == before
+        hits = memory.search(user, "Go", as_of=before.seq).hits
+        assert [hit.text for hit in hits] == ["Runs Go 1.23"]
+        recorded_at = memory.history(user, first.entry_id).changes[-1].recorded_at
+        assert memory.search(user, "Go", as_of=recorded_at).hits[0].text == "Runs Go 1.24"
+        assert memory.read(user, as_of=0).entries == ()
+        assert memory.search(user, "Go", as_of=datetime(2020, 1, 1, tzinfo=UTC)).hits == ()
+        with pytest.raises(InvalidRequestError, match="of the future"):
+            memory.read(user, as_of=10**9)
 
     def test_a_request_that_is_repeated_is_done_once(self, memory: Memory, user: UserKey) -> None:
         first = memory.add(user, "Likes figs", request_id="r1")

@@ -84,7 +84,7 @@ class FakeMemory(Memory):
             raise self.errors.pop(request.request_id)
         return Receipt("accepted", request.session_id)
 
-    _apply = _read = _history = _search = _preload = _status = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] - not asked
+    _apply = _undo = _read = _history = _search = _preload = _status = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] - not asked
 
     def say(self, request_id: str, *, is_whole: bool = False) -> Receipt:
         submit = self.submit_session if is_whole else self.submit
