@@ -1,4 +1,4 @@
-# demo: what Memoray is for. check: the fast half. test: everything. bench: the engine beside the bare floor.
+# demo: what Memoray is for. check: the fast half. test: everything. bench: the engine beside the bare floor, and many clients beside one.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -41,6 +41,7 @@ test: lint types
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.ray_clients
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
