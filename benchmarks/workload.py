@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -72,5 +72,5 @@ class Workload:
         return self._numbers.standard_normal((count, DIMENSION)).astype(np.float32)
 
 
-def _unit(vectors: Vectors) -> Vectors:
+def _unit(vectors: npt.NDArray[np.floating[Any]]) -> Vectors:
     return np.ascontiguousarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)

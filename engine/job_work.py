@@ -14,6 +14,7 @@ from memoray.engine.job import JobVectors, decide_job, decide_mending
 from memoray.engine.projections import turn_text
 from memoray.events import AnyEvent, OperationsProposed
 from memoray.extraction.lookup import lookup_query
+from memoray.points import reach
 from memoray.protocols import Extraction, ExtractionRequest, Extractor
 from memoray.requests import SearchRequest
 from memoray.retrieval.fusion import fuse
@@ -96,7 +97,9 @@ class JobWork:
         logged = state.job(job.id)
         if logged is None or logged.proposal is None:
             return  # cleared meanwhile
+        reach("proposed")
         vectors = self._job_vectors(user, logged.proposal.operations)
+        reach("embedded")
 
         def decide(state: ShardState, stamp: Stamp, fresh: Fresh) -> tuple[Sequence[AnyEvent], None]:
             find = CandidateFinder(self._projections(), self._config.language)
@@ -104,6 +107,7 @@ class JobWork:
             return decide_job(state, user, job.id, vectors, stamp, self._config, find, user_fresh), None
 
         self._write(decide)
+        reach("job_committed")
 
     def mend(self, user: UserKey) -> bool:
         """Embed what lacks a vector, a bounded number of texts; False if that brought none."""

@@ -25,6 +25,7 @@ from memoray.events import (
     TurnsWithdrawn,
     UserCleared,
 )
+from memoray.points import reach
 from memoray.storage.keywords import KeywordIndex
 from memoray.storage.vectors import VectorIndex
 from memoray.text import index_terms
@@ -105,7 +106,9 @@ class Projections:
             raise InternalError(message)
         for event in batch.events:
             self._apply(event, state)
+        reach("keywords_applied")
         self._add_waiting()
+        reach("vectors_applied")
         self.applied_seq = batch.last_seq
 
     def fill(self, user: UserKey, known: UserState, vectors: Mapping[str, bytes], seq: int) -> None:

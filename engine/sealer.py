@@ -16,6 +16,7 @@ from memoray.engine.projections import Projections
 from memoray.engine.replay import replay
 from memoray.engine.seal import FORMAT_VERSION, Moment, write_base
 from memoray.errors import CorruptionError, MemorayError
+from memoray.points import reach
 from memoray.storage.generations import check_generation, generations, publish_generation, remove_older
 from memoray.storage.recovery import LogStart
 from memoray.storage.segment import SegmentId
@@ -177,9 +178,12 @@ class Sealer:
             self._install(base, projections)
             return final
 
+        reach("seal_folded")
         if not self._closing.is_set():
             self._exchange(go_on)
+            reach("seal_exchanged")
             remove_older(self._root, seq, self._epoch)
+            reach("seal_done")
 
     def _taken(self) -> list[Batch]:
         with self._lock:

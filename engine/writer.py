@@ -24,6 +24,7 @@ from memoray.errors import (
     StorageUnavailableError,
 )
 from memoray.events import Batch
+from memoray.points import reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,62 +183,61 @@ class Writer:
         self._fail_waiting()
 
     def _go_on(self, item: _Exchange) -> None:
+        if self.failure is not None:
+            item.future.set_exception(self.failure)
+            return
         try:
-            if self.failure is not None:
-                raise self.failure
             state = item.make()
-            if state.last_seq != self.state.last_seq:
-                message = f"the state to go on from is at seq {state.last_seq}, the log at {self.state.last_seq}"
-                raise InternalError(message)
+            assert state.last_seq == self.state.last_seq, f"{state.last_seq} is not the log's {self.state.last_seq}"
             self.state = state
-        except MemorayError as error:
-            if self.failure is None:
-                self._stop(error, [])
+        except Exception as caught:
+            error = caught if isinstance(caught, MemorayError) else InternalError(f"{type(caught).__name__}: {caught}")
+            logger.exception("the state could not be exchanged")
+            self._stop(error, [])
             item.future.set_exception(error)
         else:
             item.future.set_result(None)
 
     def _write_group(self, group: list[_Write]) -> None:
-        state, batches, decided = self.state, list[Batch](), list[_Write]()
-        fresh: Fresh = {}
         try:
-            for item in group:
-                events = self._decide(item, state, fresh)
-                if events is None:
-                    continue
-                if events:
-                    try:
-                        batch = self._log.append(events)
-                    except InvalidRequestError as error:  # too large for a record; nothing was appended
-                        item.future.set_exception(error)
-                        continue
-                    batches.append(batch)
-                    decided.append(item)
-                    state = fold(state, batch)
-                else:
-                    decided.append(item)
+            state, batches, decided = self._append_all(group)
             if batches:
                 self._log.commit()
                 self._publish(state, batches)
+            self.state = state
+            self._visible(state, batches)
+            reach("visible")
+            for item in decided:
+                item.future.set_result(item.answer)
+            reach("answered")
+            if batches:
+                self._published(state, batches)
         except MemorayError as error:
             self._stop(error, group)
         except Exception as error:
             # The one loop of this thread: whatever broke, the state in memory may no longer be the log's.
             logger.exception("the writer broke")
             self._stop(InternalError(f"{type(error).__name__}: {error}"), group)
-        else:
-            self.state = state
-            self._visible(state, batches)
-            for item in decided:
-                item.future.set_result(item.answer)
-            self._follow_up(state, batches)
 
-    def _follow_up(self, state: ShardState, batches: Sequence[Batch]) -> None:
-        try:
-            if batches:
-                self._published(state, batches)
-        except MemorayError as error:
-            self._stop(error, [])
+    def _append_all(self, group: list[_Write]) -> tuple[ShardState, list[Batch], list[_Write]]:
+        """Decide each, on the state after the one before it; gives the last state, the batches, and who is decided."""
+        state, batches, decided = self.state, list[Batch](), list[_Write]()
+        fresh: Fresh = {}
+        for item in group:
+            events = self._decide(item, state, fresh)
+            if events is None:
+                continue
+            if events:
+                reach("decided")
+                try:
+                    batch = self._log.append(events)
+                except InvalidRequestError as error:  # too large for a record; nothing was appended
+                    item.future.set_exception(error)
+                    continue
+                batches.append(batch)
+                state = fold(state, batch)
+            decided.append(item)
+        return state, batches, decided
 
     def _decide(self, item: _Write, state: ShardState, fresh: Fresh) -> Sequence[AnyEvent] | None:
         """The events of one decision; None if it refused or broke, which harms nobody else in the group."""

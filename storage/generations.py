@@ -16,6 +16,7 @@ from zlib import crc32
 import msgspec
 
 from memoray.errors import CorruptionError
+from memoray.points import reach
 from memoray.storage.filesystem import LocalFileSystem
 
 if TYPE_CHECKING:
@@ -68,12 +69,16 @@ def publish_generation(root: Path, seq: int, epoch: int, write: Callable[[Path],
     aside = path.with_name(path.name + ".new")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
+    reach("seal_begun")
     write(aside)
+    reach("seal_written")
     files = {str(file.relative_to(aside)): _File(file.stat().st_size, _checksum(file)) for file in _files(aside)}
     (aside / CHECKSUMS_NAME).write_bytes(msgspec.json.encode(files))
     for file in (*_files(aside), *(folder for folder in aside.rglob("*") if folder.is_dir()), aside):
         _sync(file)
+    reach("seal_synced")
     aside.rename(path)
+    reach("seal_renamed")
     _sync(root)
     return Generation(seq, epoch, path)
 

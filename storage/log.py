@@ -25,6 +25,7 @@ from memoray.errors import (
     StorageUnavailableError,
 )
 from memoray.events import AnyEvent, Batch, encode_batch
+from memoray.points import reach
 from memoray.storage.ownership import claim_next_epoch, look_for_newer_claim
 from memoray.storage.record import RECORD_BYTES_MAX, frame_record
 from memoray.storage.recovery import LogStart, Recovered, RecoveryReport, StartNotFoundError, recover
@@ -120,6 +121,7 @@ class Log:
         try:
             fs.make_directory(directory)
             epoch = claim_next_epoch(fs, directory, owner)
+            reach("claimed")
             log = cls(fs, directory, shard=shard, epoch=epoch, clock=clock, segment_bytes_max=segment_bytes_max)
             log._recover(start)
         except OSError as error:
@@ -187,6 +189,7 @@ class Log:
             if self._pending:
                 self._write_pending()
             look_for_newer_claim(self._fs, self._directory, self.epoch)
+            reach("after_look")
         except FencedError as error:
             self._end(error)
             raise
@@ -242,8 +245,10 @@ class Log:
         if self.recovered:
             self._recorded_at = self.recovered[-1].recorded_at
         try:
+            reach("recovered")
             self._begin_part(0, base_epoch=self.report.head_epoch)
             look_for_newer_claim(self._fs, self._directory, self.epoch)
+            reach("owned")
         except (FencedError, OSError):
             self.close()
             raise
@@ -254,8 +259,10 @@ class Log:
             self._file.close()
         self._file = self._fs.create(posixpath.join(self._directory, segment_name(self.epoch, part)))
         self._file.write(encode_segment_header(header))
+        reach("header_written")
         self._file.sync()
         self._fs.sync_directory(self._directory)
+        reach("header_synced")
         self._part = part
         self._size = SEGMENT_HEADER_BYTES
 
@@ -269,8 +276,11 @@ class Log:
         for payload in self._pending:
             frames.append(frame_record(payload, offset=offset, durable_offset=self._size))
             offset += len(frames[-1])
+        reach("before_append")
         self._file.write(b"".join(frames))
+        reach("after_append")
         self._file.sync()
+        reach("after_sync")
         self._pending.clear()
         self._size = offset
 

@@ -128,6 +128,8 @@ class ShardBench:
         """Wait until no job is waiting, but for parked ones, and nothing is being embedded."""
         deadline = time.monotonic() + seconds_max
         while self.shard.state().jobs_count or not self.shard.is_idle:
+            if self.shard.failure is not None:
+                raise self.shard.failure
             assert time.monotonic() < deadline, f"jobs still wait: {self.shard.state().users}"
             time.sleep(0.002)
 
