@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,7 +27,7 @@ SEED_OF = {"old": 2, "new": 50, "last": 51}
 
 
 @contextmanager
-def stalled(store: Path, name: str, point: str, number: int) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+def stalled(store: Path, name: str, point: str, number: int) -> Generator[tuple[subprocess.Popen[str], list[str]]]:
     """An owner in a process of its own that waits at a point; and the lines that it has said."""
     arguments = [str(store), str(SEED_OF[name]), point, str(number), "stall", name]
     process = subprocess.Popen(  # noqa: S603 - our own module

@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from memoray.engine import base, change, submit
+from memoray.engine import base, change, seal, submit
 from memoray.requests import SearchRequest
 from tests.support.driver import USERS, Command, Driver, commands
 
 REPEATING = next(seed for seed in range(100) if [each.what for each in commands(seed)].count("repeat") > 3)
+
+
+def forget(*_: object) -> None:
+    """Know of no request."""
+
+
+def prefix_of_all(*_: object) -> str:
+    """One prefix for everybody's terms."""
+    return "everybody:"
 
 
 def drive(store: Path, seed: int) -> Driver:
@@ -47,7 +56,7 @@ def test_without_the_window_of_requests_a_repeat_takes_effect_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (change, submit):
-        monkeypatch.setattr(module, "answer_of_repeat", lambda *_: None)
+        monkeypatch.setattr(module, "answer_of_repeat", forget)
     with pytest.raises(AssertionError, match="a repeat was told something else"):
         drive(tmp_path, REPEATING)
 
@@ -55,7 +64,7 @@ def test_without_the_window_of_requests_a_repeat_takes_effect_again(
 def test_without_terms_of_their_own_users_find_each_others_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "keyword_prefix", lambda *_: "everybody:")
-    monkeypatch.setattr("memoray.engine.seal.keyword_prefix", lambda *_: "everybody:")
+    for module in (base, seal):
+        monkeypatch.setattr(module, "keyword_prefix", prefix_of_all)
     with pytest.raises((AssertionError, IndexError, ValueError)):
         assert found_by_others(tmp_path) == []

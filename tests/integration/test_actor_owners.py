@@ -64,7 +64,7 @@ def test_a_deployment_that_is_taken_over_leaves_and_no_claim_war_begins(tmp_path
         client, hasty = Client(namespace, timeout=20), Client(namespace, timeout=2)
         assert [entry.text for entry in hasty.read(USER).entries] == []
         client.add(USER, "Before")
-        pid = ray.get(shard_of(namespace).pid.remote(), timeout=30)
+        pid = int(ray.get(shard_of(namespace).pid.remote(), timeout=30))
         with pytest.raises(OwnedElsewhereError, match=f"process {pid} .deployment {namespace} on the Ray at"):
             memoray.open(store)
         with memoray.open(store, takes_over=True) as second:
@@ -92,7 +92,7 @@ def test_a_deployment_that_once_took_over_does_not_when_it_is_restarted(tmp_path
         assert cluster.ensure_shards()[0].epoch == 2
         client = Client(namespace, timeout=30)
         client.add(USER, "After")
-        pid = ray.get(shard_of(namespace).pid.remote(), timeout=30)
+        pid = int(ray.get(shard_of(namespace).pid.remote(), timeout=30))
         os.kill(pid, signal.SIGKILL)
         # The older owner's process has the lock still, as one that took over from the deployment would.
         until(lambda: state_of(namespace).startswith("OwnedElsewhereError"), "it took over again")

@@ -149,8 +149,8 @@ class Driver:
         match command.what:
             case "submit":
                 message = Message("user", command.text, id=f"m{command.number}", timestamp=START)
-                request = SubmitRequest(command.user, "s", (message,), self.request_id(command))
-                receipt = self.bench.shard.submit(request)
+                submit = SubmitRequest(command.user, "s", (message,), self.request_id(command))
+                receipt = self.bench.shard.submit(submit)
                 self.bench.settle()
                 return msgspec.json.encode((receipt.status, receipt.seq, receipt.turn_ids)).decode()
             case "repeat":
