@@ -15,8 +15,28 @@ from memoray.entries import Kind
 from memoray.errors import InvalidRequestError
 from memoray.keys import UserKey
 from memoray.operations import OutcomeStatus
-from memoray.serving.options import Address, App, AsJson, Namespace, Store, User, connected, parsed_time
-from memoray.serving.output import console, entries_table, errors, history_table, hit_as_json, hits_table, print_json
+from memoray.serving.options import (
+    Address,
+    App,
+    AsJson,
+    AsOf,
+    Namespace,
+    Store,
+    User,
+    connected,
+    parsed_moment,
+    parsed_time,
+)
+from memoray.serving.output import (
+    console,
+    entries_table,
+    errors,
+    history_table,
+    hit_as_json,
+    hits_table,
+    outcomes_table,
+    print_json,
+)
 from memoray.serving.transcripts import Session, load_transcript
 
 if TYPE_CHECKING:
@@ -228,10 +248,34 @@ def clear(
     _print_outcome(connected(address, namespace, store).clear(key), as_json=as_json)
 
 
+def undo(
+    app: App,
+    user: User,
+    seq: Annotated[int | None, typer.Option(help="A seq of the change, as `memoray history` shows it.")] = None,
+    job: Annotated[str | None, typer.Option(help="The job, as `memoray history` shows it.")] = None,
+    address: Address = None,
+    namespace: Namespace = "memoray",
+    store: Store = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Bring memories back to what they were before a change; what was changed since stays. Itself a change."""
+    answer = connected(address, namespace, store).undo(UserKey(app, user), seq=seq, job_id=job)
+    if as_json:
+        print_json(answer)
+    else:
+        console.print(outcomes_table(answer.outcomes))
+        console.print(f"--seq {answer.seq} undoes this undo.", style="dim")
+    if all(outcome.status is OutcomeStatus.REFUSED for outcome in answer.outcomes):
+        message = "nothing was undone: every memory of that change was changed since"
+        raise InvalidRequestError(message)
+
+
 def list_entries(
     app: App,
     user: User,
     limit: Annotated[int | None, typer.Option(help="Most to show; default: all.")] = None,
+    as_of: AsOf = None,
     address: Address = None,
     namespace: Namespace = "memoray",
     store: Store = None,
@@ -239,7 +283,7 @@ def list_entries(
     as_json: AsJson = False,
 ) -> None:
     """The memories of a user, most recently changed first."""
-    answer = connected(address, namespace, store).read(UserKey(app, user), limit)
+    answer = connected(address, namespace, store).read(UserKey(app, user), limit, as_of=parsed_moment(as_of))
     if as_json:
         print_json(answer)
     else:
@@ -288,6 +332,7 @@ def search(
     by_time: Annotated[
         bool, typer.Option("--order-by-event-time", help="Show the hits in the order in which they happened.")
     ] = False,
+    as_of: AsOf = None,
     page: Annotated[str, typer.Option(help="Go on behind an answer: its next page.")] = "",
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
     address: Address = None,
@@ -315,6 +360,7 @@ def search(
         min_score=min_score,
         order_by_event_time=by_time,
         page=page,
+        as_of=parsed_moment(as_of),
         explain=explain,
     )
     if as_json:

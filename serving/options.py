@@ -45,6 +45,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing el
 Takeover = Annotated[
     bool, typer.Option("--takeover", help="Take the store over from its owner, which ends, even if it is alive.")
 ]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of", help="As it would have been answered: after the event of this seq, or at this time, ISO 8601."
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
 
 USAGE_EXIT = 2
@@ -146,3 +152,12 @@ def parsed_time(value: str | None, option: str) -> tuple[datetime | None, Precis
     except ValueError:
         message = f"{option} {value!r}; give ISO 8601, such as 2026-03-12 or 2026-03-12T16:00+01:00"
         raise InvalidRequestError(message) from None
+
+
+def parsed_moment(value: str | None) -> int | datetime | None:
+    """What `--as-of` says: a number is a seq, anything else a time.
+
+    Raises:
+        InvalidRequestError: it is neither.
+    """
+    return int(value) if value is not None and value.isdecimal() else parsed_time(value, "--as-of")[0]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from memoray.operations import Outcome
     from memoray.requests import HistoryAnswer, Hit, ReadAnswer, ShardStatus, Source
 
 console = Console(highlight=False)
@@ -142,8 +143,12 @@ def entries_table(answer: ReadAnswer) -> Table:
     return table
 
 
+def _last_sources(entry: Entry, sources: Mapping[str, Source]) -> Text:
+    """The last two messages that an entry comes from."""
+    return Text("\n".join(shown_source(sources[key]) for key in entry.sources[-2:] if key in sources))
+
+
 def _entry_cells(entry: Entry, answer: ReadAnswer) -> list[str | Text]:
-    sources = [shown_source(answer.sources[key]) for key in entry.sources[-2:] if key in answer.sources]
     date = shown_time(entry.local_event_time, entry.event_precision)
     return [
         entry.id,
@@ -151,28 +156,40 @@ def _entry_cells(entry: Entry, answer: ReadAnswer) -> list[str | Text]:
         date,
         str(entry.version),
         Text(shown_text(entry.text)),
-        Text("\n".join(sources)),
+        _last_sources(entry, answer.sources),
     ]
 
 
 def history_table(answer: HistoryAnswer) -> Table:
     """Changes of one memory, oldest first."""
     table = Table(expand=True)
-    for name in ("when", "what", "v"):
+    for name in ("when", "what", "v", "seq"):
         table.add_column(name, no_wrap=True)
     for name, ratio in (("memory", 3), ("why", 2), ("said by", 2)):
         table.add_column(name, ratio=ratio)
     for change in answer.changes:
-        sources = [shown_source(answer.sources[key]) for key in change.entry.sources[-2:] if key in answer.sources]
-        by = f"{change.reason} ({change.model or 'by hand'})"
-        row = (
+        by = " ".join(part for part in (change.model or "by hand", change.operation, change.job_id) if part)
+        table.add_row(
             shown_time(change.recorded_at),
             change.what,
             str(change.entry.version),
-            Text(change.entry.text),
-            Text(by),
+            str(change.seq),
+            Text(shown_text(change.entry.text)),
+            Text(shown_text(f"{change.reason} ({by})")),
+            _last_sources(change.entry, answer.sources),
         )
-        table.add_row(*row, Text("\n".join(sources)))
+    return table
+
+
+def outcomes_table(outcomes: Sequence[Outcome]) -> Table:
+    """What became of each change of an undo."""
+    table = Table()
+    for name in ("memory", "v", "what", "why"):
+        table.add_column(name, no_wrap=name == "memory")
+    for outcome in outcomes:
+        named = outcome.entry_id or (f"{outcome.count} memories" if outcome.count else "")
+        version = "" if outcome.version is None else str(outcome.version)
+        table.add_row(named, version, outcome.action or outcome.status.value, Text(shown_text(outcome.reason)))
     return table
 
 
@@ -184,7 +201,7 @@ def status_table(statuses: Sequence[ShardStatus]) -> Table:
     for status in statuses:
         table.add_row(
             str(status.shard),
-            Text(status.state if not status.error else f"{status.state}: {status.error}"),
+            Text(status.state if not status.error else shown_text(f"{status.state}: {status.error}")),
             *(str(number) for number in (status.epoch, status.seq, status.users_count, status.entries_count)),
             *(str(number) for number in (status.turns_count, status.jobs_count, status.unembedded_count)),
         )

@@ -99,7 +99,18 @@ def test_memories_by_hand() -> None:
         ("updated", 2),
         ("deleted", 2),
     ]
+    assert [change["operation"] for change in told] == ["add", "update", "delete"]
     assert "by hand" in run("history", key, who=who)
+    undone = json.loads(run("undo", "--seq", str(told[2]["seq"]), "--json", who=who))
+    assert [outcome["action"] for outcome in undone["outcomes"]] == ["restore"]
+    past = json.loads(run("list", "--as-of", str(told[0]["seq"]), "--json", who=who))["entries"]
+    assert [entry["text"] for entry in past] == ["Prefers trains"]
+    assert "Nothing found" in run("search", "trains", "--as-of", "2020-01-01", who=who)
+    assert "undoes this undo" in run("undo", "--seq", str(undone["seq"]), who=who)
+    code, said = refused("undo", "--seq", str(undone["seq"]), who=who)
+    assert (code, "was changed since" in said) == (2, True)
+    code, said = refused("list", "--as-of", "yesterday", who=who)
+    assert (code, "--as-of 'yesterday'; give ISO 8601" in said) == (2, True)
     code, said = refused("delete", key, who=who)
     assert (code, said.strip()) == (2, f"memoray: refused: target deleted ({key})")
     run("add", "Something else", who=who)
@@ -202,6 +213,7 @@ def test_help_is_quick_to_load_and_the_version_is_printed() -> None:
         "update",
         "delete",
         "clear",
+        "undo",
         "list",
         "history",
         "search",

@@ -21,6 +21,7 @@ from memoray.operations import Add, Clear, Delete, Operation, Update
 from memoray.protocols import ExtractionRequest
 from memoray.requests import (
     Filters,
+    HistoryRequest,
     ReadRequest,
     SearchRequest,
     StatusRequest,
@@ -82,6 +83,63 @@ def test_f03_only_what_the_user_said_is_remembered_however_often_it_is_recalled(
     assert {turn.text for turn in bench.shard.state().user(ANA).turns.values()} == {
         *("I moved to the Lyon office.", "ok thanks")
     }
+    bench.check()
+    bench.shard.close(10.0)
+
+
+def test_f04_a_merged_memory_is_recalled_once_and_as_it_was_before_as_of_then() -> None:
+    def propose(request: ExtractionRequest) -> list[Operation]:
+        turn = request.turns[-1]
+        if request.known:
+            return [Update(request.known[0].id, text="Drinks tea, never coffee", sources=(turn.id,))]
+        return [Add(turn.text, sources=(turn.id,))]
+
+    bench = ShardBench(extractor=ScriptedExtractor(propose))
+    bench.submit("I drink tea, not coffee.")
+    bench.settle()
+    before = bench.shard.state().last_seq
+    bench.submit("Tea is my drink; coffee never.")
+    bench.settle()
+    query = "what does the user drink: tea or coffee"
+    assert texts(bench, query, turns=False) == ["Drinks tea, never coffee"]
+    for legs in ({"hybrid": False}, {"weights": {"entry_vector": 0.0}}):
+        assert texts(bench, query, turns=False, **legs) == ["Drinks tea, never coffee"]
+        assert texts(bench, query, turns=False, as_of=before, **legs) == ["I drink tea, not coffee."]
+    (key,) = bench.shard.state().user(ANA).entries
+    told = bench.shard.history(HistoryRequest(ANA, key)).changes
+    assert [change.entry.text for change in told] == ["I drink tea, not coffee.", "Drinks tea, never coffee"]
+    bench.check()
+    bench.shard.close(10.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "query"),
+    [
+        ("I like coffee", "I like coffee not any more, tea now", "What do I like to drink now?"),
+        ("Production runs Go 1.23", "Production runs Go 1.24", "What does production run?"),
+    ],
+)
+def test_f05_of_a_contradiction_the_present_has_one_side_and_the_past_the_other(
+    first: str, second: str, query: str
+) -> None:
+    def propose(request: ExtractionRequest) -> list[Operation]:
+        turn = request.turns[-1]
+        if request.known and "tea" in turn.text:
+            return [Update(request.known[0].id, text="I like tea", sources=(turn.id,))]
+        return [Add(turn.text, sources=(turn.id,))]
+
+    clock = ManualClock(START)
+    bench = ShardBench(clock=clock, extractor=ScriptedExtractor(propose))
+    bench.submit(first)
+    bench.settle()
+    clock.time = START + timedelta(days=1)
+    bench.submit(second, session="s2")
+    bench.settle()
+    now = texts(bench, query, turns=False)
+    assert len(now) == 1
+    assert first not in now
+    assert texts(bench, query, turns=False, as_of=START + timedelta(hours=12)) == [first]
+    assert texts(bench, query, turns=False, as_of=START - timedelta(days=1)) == []
     bench.check()
     bench.shard.close(10.0)
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import io
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
+from rich.console import Console
+from rich.table import Table
 
 from memoray.entries import Entry, EntryId, Kind, Precision
 from memoray.messages import TurnId
-from memoray.requests import Hit, LegShare, Source
-from memoray.serving.output import explanation, hit_as_json, hit_time, plain, shown_source, shown_text, shown_time
+from memoray.operations import Outcome, OutcomeStatus
+from memoray.requests import EntryChange, HistoryAnswer, Hit, LegShare, ReadAnswer, ShardStatus, Source
+from memoray.serving.output import (
+    entries_table,
+    explanation,
+    history_table,
+    hit_as_json,
+    hit_time,
+    hits_table,
+    outcomes_table,
+    plain,
+    shown_source,
+    shown_text,
+    shown_time,
+    status_table,
+)
 
 NOON = datetime(2026, 3, 9, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 3, 9, tzinfo=UTC)
@@ -51,6 +69,30 @@ def test_what_was_said_does_not_steer_the_terminal() -> None:
     assert shown_text("a\x1b[31mb\x07\x9bc\n\td") == "a\ufffd[31mb\ufffd\ufffdc\n\td"
     source = Source(TurnId("t1"), "s\x1b1", "hello", "Kim", NOON)
     assert "\x1b" not in shown_source(source)
+
+
+def rendered(table: Table) -> str:
+    console = Console(width=200, file=io.StringIO())
+    console.print(table)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_no_table_lets_through_what_steers_the_terminal() -> None:
+    entry = replace(an_entry(sources=(TurnId("t1"),)), text="a\x1bb")
+    sources = {"t1": Source(TurnId("t1"), "s\x1b1", "hello", "Kim", NOON)}
+    change = EntryChange("added", NOON, 1, entry, reason="why\x1b", model="m\x1b", operation="add", job_id="j1")
+    tables = (
+        entries_table(ReadAnswer((entry,), sources)),
+        history_table(HistoryAnswer((change,), sources)),
+        outcomes_table([Outcome(OutcomeStatus.REFUSED, "why\x1b", entry_id=entry.id)]),
+        status_table([ShardStatus(0, "stopped", error="broken\x1b")]),
+        hits_table([Hit("entry", "m1", "a\x1bb", 1.0, entry=entry)], explain=False),
+    )
+    for table in tables:
+        assert "\x1b" not in rendered(table)
+        assert "\ufffd" in rendered(table)
+    assert "add j1" in rendered(tables[1])
 
 
 def test_json_has_every_field_so_that_a_script_need_not_ask_which_are_there() -> None:
