@@ -277,7 +277,7 @@ def test_a_bad_request_among_many_is_the_only_one_refused() -> None:
     replies = ray.get(handle(0).many.remote("apply", requests), timeout=30)
     assert [type(reply) for reply in replies] == [bytes, InvalidRequestError, bytes]
     assert json.loads(replies[2])["outcomes"][0]["status"] == "applied"
-    with pytest.raises(InvalidRequestError, match="there are: submit, apply, describe"):
+    with pytest.raises(InvalidRequestError, match="there are: submit, apply, undo, describe"):
         ray.get(handle(0).many.remote("close", [b""]), timeout=30)
 
 
