@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 # A few at a time, so that a query is not behind a long job.
 TEXTS_PER_CALL_MAX = 64
 CHARACTERS_PER_CALL_MAX = 4000
-EMBED_SECONDS_MAX = 60.0
+# Shorter than a client's deadline: a memory is kept without a vector, for now, while the embedder hangs.
+EMBED_SECONDS_MAX = 20.0
 
 
 class EmbedderActor:

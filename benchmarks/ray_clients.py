@@ -276,13 +276,17 @@ def main(arguments: list[str]) -> None:
     embedder = f"the embedder alone: {result.texts_embedded_per_second:.0f} texts a second"
     table = Table(title=title, caption=embedder)
     many_clients = f"{chosen.clients} clients"
-    for name in ("", "1 client", "p50, p99 ms", many_clients, "p50, p99 ms", "ratio", "CPU µs each"):
+    for name in ("", "1 client", "p50, p99 ms", many_clients, "p50, p99 ms", "ratio"):
         table.add_column(name, justify="right" if name else "left")
+    processes = sorted({name for rates in result.rates.values() for name in rates[1].cpu_us})
+    spent = Table(title=f"microseconds of processor time for each request, {many_clients}")
+    for name in ("", *processes):
+        spent.add_column(name, justify="right" if name else "left")
     for kind, (one, many) in result.rates.items():
         pairs = [(f"{rate.per_second:.0f}", f"{rate.p50_ms:.1f}, {rate.p99_ms:.1f}") for rate in (one, many)]
-        spent = ", ".join(f"{name} {value:.0f}" for name, value in many.cpu_us.items() if value >= 1)
-        table.add_row(kind, *pairs[0], *pairs[1], f"{many.per_second / one.per_second:.1f}", spent)
-    Console().print(table)
+        table.add_row(kind, *pairs[0], *pairs[1], f"{many.per_second / one.per_second:.1f}")
+        spent.add_row(kind, *(f"{many.cpu_us[name]:.0f}" for name in processes))
+    Console().print(table, spent)
 
 
 if __name__ == "__main__":
