@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from memoray.protocols import Checker, Clock, Embedder, Extractor
     from memoray.retrieval.search import Found
     from memoray.storage.filesystem import FileSystem
+    from memoray.storage.recovery import RecoveryReport
 
 logger = logging.getLogger(__name__)
 
@@ -153,6 +154,8 @@ class Shard:
             group_writes_max=config.group_writes_max,
             stopped=self._on_stopped,
         )
+        if self._sealer is not None and self._sealed is not None:
+            self._sealer.check_later(self._sealed, self._stop)
         self._runner.start(busy_users(state, self._base))
 
     def _on_stopped(self, error: MemorayError) -> None:
@@ -188,8 +191,7 @@ class Shard:
                 exchange=lambda make: self._writer.exchange(make, WRITE_SECONDS_MAX),
                 install=self._install,
             )
-            if sealed is not None and self._base is not None:
-                self._sealer.check_later(sealed, self._stop)
+        self._sealed = sealed if self._base is not None else None
         return state
 
     def _install(self, base: Base, projections: Projections) -> None:
@@ -349,6 +351,11 @@ class Shard:
             epoch=self._log.epoch,
             cut_bytes=self._log.report.cut_bytes,
         )
+
+    @property
+    def recovery(self) -> RecoveryReport:
+        """What was read of the log when it was opened."""
+        return self._log.report
 
     @property
     def failure(self) -> MemorayError | None:
