@@ -20,10 +20,10 @@ from memoray.engine.embedding import embed_texts
 from memoray.engine.finder import find_legs, recent
 from memoray.engine.job_work import JobWork
 from memoray.engine.jobs import JobRunner, lacks_vectors
-from memoray.engine.projections import Projections
+from memoray.engine.opening import open_shard
 from memoray.engine.reception import Reception
-from memoray.engine.replay import begin, busy_users, log_id_of, replay
-from memoray.engine.sealer import Sealer, open_newest
+from memoray.engine.replay import busy_users
+from memoray.engine.sealer import Sealer
 from memoray.engine.status import status_of
 from memoray.engine.undoing import begin_undo
 from memoray.engine.writer import Decide, Fresh, Writer
@@ -44,7 +44,6 @@ from memoray.requests import (
     UndoRequest,
 )
 from memoray.storage.generations import snapshots_root
-from memoray.storage.log import Log
 from memoray.storage.manifest import Manifest, shard_directory
 from memoray.validation import check_as_of, check_search, check_user_key
 
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from memoray.config import EngineConfig
     from memoray.engine.base import Base
     from memoray.engine.decide import Stamp
+    from memoray.engine.projections import Projections
     from memoray.engine.state import ShardState
     from memoray.events import AnyEvent, Batch, Receipt
     from memoray.keys import UserKey
@@ -164,23 +164,11 @@ class Shard:
             self._stopped(error)
 
     def _recover(self) -> ShardState:
-        """Open the log, and fold what it has beyond the newest snapshot, if there is one."""
-        manifest, language = self._manifest, self.config.language
+        language = self.config.language
+        opened = open_shard(self._fs, self._directory, self._manifest, self.number, language, self._clock)
+        self._log, self._sealed, state, self.projections = opened
+        self._base = None if self._sealed is None else self._sealed.base
         root = snapshots_root(self._fs, self._directory)
-        sealed = open_newest(root, log_id_of(manifest, self.number), manifest.embedder_dimension, language)
-        self._log = Log.open(
-            self._fs,
-            self._directory,
-            shard=self.number,
-            owner=manifest.cluster_id,
-            clock=self._clock,
-            start=None if sealed is None else sealed.start,
-        )
-        self._base = None if sealed is None or self._log.start is None else sealed.base
-        self.projections = Projections(manifest.embedder_dimension, language, self._base)
-        state = begin(manifest, self.number) if self._base is None else self._base.state()
-        state = replay(state, self._log.recovered, self.projections)
-        self._log.recovered = ()  # folded; not to be held for the life of the shard
         self._sealer: Sealer | None = None
         if root is not None:
             self._sealer = Sealer(
@@ -191,7 +179,6 @@ class Shard:
                 exchange=lambda make: self._writer.exchange(make, WRITE_SECONDS_MAX),
                 install=self._install,
             )
-        self._sealed = sealed if self._base is not None else None
         return state
 
     def _install(self, base: Base, projections: Projections) -> None:
