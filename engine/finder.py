@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 from functools import partial
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
     from memoray.requests import SearchRequest
     from memoray.storage.vectors import VectorIndex
 
-    Item = Entry | Turn
     Vector = npt.NDArray[np.float32]
+
+
+Item = TypeVar("Item", "Entry", "Turn")
 
 
 def recent(state: ShardState, user: UserKey, limit: int | None) -> ReadAnswer:
@@ -46,10 +49,18 @@ def recent(state: ShardState, user: UserKey, limit: int | None) -> ReadAnswer:
     return ReadAnswer(tuple(entries), sources_of(known, entries, ()), state.last_seq)
 
 
-def _recency(item: Item) -> tuple[float, float, str]:
-    if isinstance(item, Turn):
-        return -item.recorded_at.timestamp(), 0.0, item.id
-    return -item.updated_at.timestamp(), -item.created_at.timestamp(), item.id
+def _recency(entry: Entry) -> tuple[float, float, str]:
+    return -entry.updated_at.timestamp(), -entry.created_at.timestamp(), entry.id
+
+
+_ID = attrgetter("id")
+_ENTRY_TIMES = attrgetter("updated_at", "created_at")
+_TURN_TIME = attrgetter("recorded_at")
+
+
+def _newest_first(tied: list[Item], times_of: Callable[[Item], object]) -> list[Item]:
+    """The most recent first, equally recent ones by id."""
+    return sorted(sorted(tied, key=_ID), key=times_of, reverse=True)  # type: ignore[arg-type]  # reversed, yet stable
 
 
 def find_legs(
@@ -137,26 +148,19 @@ class _Search:
         if self._request.entries:
             space, entries = entries_of(self._request.user), None if is_open else self._admitted_entries(filters)
             for name, number, search in self._searches("entry", space):
-                legs.append(_leg(name, number, search(self._depth, entries), self._entry))
+                legs.append(_leg(name, number, search(self._depth, entries), self._entry, _ENTRY_TIMES, self.entries))
         if self._request.turns and admits_turns(filters):
             space, turns = turns_of(self._request.user), None if is_open else self._admitted_turns(filters)
             for name, number, search in self._searches("turn", space):
-                legs.append(_leg(name, number, self.context.best(search, self._depth, turns), self._turn))
+                found = self.context.best(search, self._depth, turns)
+                legs.append(_leg(name, number, found, self._turn, _TURN_TIME, self.turns))
         return tuple(legs)
 
-    def _entry(self, key: str) -> Item | None:
-        entry = self.entries.get(key)
-        if entry is None:
-            entry = self._known.entries.get(EntryId(key))
-            if entry is not None:
-                self.entries[key] = entry
-        return entry
+    def _entry(self, key: str) -> Entry | None:
+        return self._known.entries.get(EntryId(key))
 
-    def _turn(self, key: str) -> Item | None:
-        turn = self.turns.get(key)
-        if turn is None and self.context.is_live(key):
-            turn = self.turns[key] = self._known.turns[TurnId(key)]
-        return turn
+    def _turn(self, key: str) -> Turn | None:
+        return self._known.turns.get(TurnId(key)) if self.context.is_live(key) else None
 
     def _searches(self, what: str, space: Space) -> Iterator[tuple[str, int, Search]]:
         vectors, keywords = self._projections.vectors, self._projections.keywords
@@ -180,16 +184,31 @@ class _Search:
         return [key for key, turn in self._known.turns.items() if key not in withdrawn and admits_turn(turn, filters)]
 
 
-def _leg(name: str, query: int, found: tuple[list[str], list[float]], item_of: Callable[[str], Item | None]) -> Leg:
-    """A leg of what is live, equal scores by the most recent."""
-    items = [(item, score) for key, score in zip(*found, strict=True) if (item := item_of(key)) is not None]
+def _leg(
+    name: str,
+    query: int,
+    found: tuple[list[str], list[float]],
+    item_of: Callable[[str], Item | None],
+    times_of: Callable[[Item], object],
+    seen: dict[str, Item],
+) -> Leg:
+    """A leg of what is live, equal scores by the most recent; what it holds is put into `seen`."""
+    ids, scores = found
+    items = [item_of(key) for key in ids]
+    if None in items:
+        pairs = [(item, score) for item, score in zip(items, scores, strict=True) if item is not None]
+        live, scores = [item for item, _ in pairs], [score for _, score in pairs]
+    else:
+        live = [item for item in items if item is not None]
     start = 0
-    for end in range(1, len(items) + 1):
-        if end == len(items) or items[end][1] != items[start][1]:
+    for end in range(1, len(live) + 1):
+        if end == len(live) or scores[end] != scores[start]:
             if end - start > 1:
-                items[start:end] = sorted(items[start:end], key=lambda each: _recency(each[0]))
+                live[start:end] = _newest_first(live[start:end], times_of)
             start = end
-    return Leg(name, tuple(item.id for item, _ in items), tuple(score for _, score in items), query)
+    ids = [item.id for item in live]
+    seen.update(zip(ids, live, strict=True))
+    return Leg(name, tuple(ids), tuple(scores), query)
 
 
 def sources_of(known: UserState, entries: Iterable[Entry], turns: Iterable[Turn]) -> dict[str, Source]:

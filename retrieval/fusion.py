@@ -63,29 +63,24 @@ def fuse(legs: Sequence[Leg], *, k: float = RRF_K, weights: Mapping[str, float] 
         Every id of every leg, by score, best first, then by id.
     """
     chosen = {**DEFAULT_WEIGHTS, **(weights or {})}
-    shares: dict[str, list[LegShare]] = {}
+    shares: dict[str, tuple[LegShare, ...]] = {}
     for leg in sorted(legs, key=lambda leg: (leg.name, leg.query)):
-        weight = chosen.get(leg.name, 1.0)
-        name, query = leg.name, leg.query
+        name, query, weight = leg.name, leg.query, chosen.get(leg.name, 1.0)
         ranked: set[str] = set()
         for rank, (key, raw) in enumerate(zip(leg.ids, leg.scores, strict=True), 1):
             if key in ranked:
                 continue
             ranked.add(key)
-            share = LegShare(name, rank, raw, weight, weight / (k + rank), query)
+            share = (LegShare(name, rank, raw, weight, weight / (k + rank), query),)
             known = shares.get(key)
-            if known is None:
-                shares[key] = [share]
-            else:
-                known.append(share)
-    return by_score(fused_of(key, parts) for key, parts in shares.items())
+            shares[key] = share if known is None else known + share
+    return by_score([fused_of(key, parts) for key, parts in shares.items()])
 
 
 def fused_of(key: str, shares: Iterable[LegShare]) -> Fused:
     """An id with the sum of its shares, rounded once, so that their order changes no bit of it."""
     parts = tuple(shares)
-    score = parts[0].share if len(parts) == 1 else math.fsum([part.share for part in parts])
-    return Fused(key, score, parts)
+    return Fused(key, parts[0].share if len(parts) == 1 else math.fsum([part.share for part in parts]), parts)
 
 
 def by_score(found: Iterable[Fused]) -> list[Fused]:

@@ -102,9 +102,10 @@ def test_f04_a_merged_memory_is_recalled_once_and_as_it_was_before_as_of_then() 
     bench.settle()
     query = "what does the user drink: tea or coffee"
     assert texts(bench, query, turns=False) == ["Drinks tea, never coffee"]
-    for legs in ({"hybrid": False}, {"weights": {"entry_vector": 0.0}}):
-        assert texts(bench, query, turns=False, **legs) == ["Drinks tea, never coffee"]
-        assert texts(bench, query, turns=False, as_of=before, **legs) == ["I drink tea, not coffee."]
+    for hybrid, weights in ((False, None), (True, {"entry_vector": 0.0})):
+        now = texts(bench, query, turns=False, hybrid=hybrid, weights=weights)
+        then = texts(bench, query, turns=False, hybrid=hybrid, weights=weights, as_of=before)
+        assert (now, then) == (["Drinks tea, never coffee"], ["I drink tea, not coffee."])
     (key,) = bench.shard.state().user(ANA).entries
     told = bench.shard.history(HistoryRequest(ANA, key)).changes
     assert [change.entry.text for change in told] == ["I drink tea, not coffee.", "Drinks tea, never coffee"]
