@@ -20,7 +20,7 @@ from memoray.messages import Turn, TurnId
 from memoray.operations import Outcome
 
 
-class SessionState(msgspec.Struct, frozen=True):
+class SessionState(msgspec.Struct, frozen=True, gc=False):
     """One conversation.
 
     Attributes:
@@ -40,7 +40,7 @@ class SessionState(msgspec.Struct, frozen=True):
     is_polluted: bool = False
 
 
-class JobState(msgspec.Struct, frozen=True):
+class JobState(msgspec.Struct, frozen=True, gc=False):
     """An extraction that is not done.
 
     Attributes:
@@ -68,7 +68,7 @@ class JobState(msgspec.Struct, frozen=True):
     proposal: OperationsProposed | None = None
 
 
-class UserState(msgspec.Struct, frozen=True):
+class UserState(msgspec.Struct, frozen=True, gc=False):
     """All of one user.
 
     Attributes:
@@ -116,7 +116,7 @@ class UserState(msgspec.Struct, frozen=True):
         return self.turns_between(job.session_id, self.sessions[job.session_id].extracted, job.until)
 
 
-class Answered(msgspec.Struct, frozen=True):
+class Answered(msgspec.Struct, frozen=True, gc=False):
     """What a request was told, for its repeats."""
 
     body: bytes

@@ -33,7 +33,7 @@ class Precision(enum.StrEnum):
     YEAR = "year"
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One memory, at one version.
 
     Attributes:

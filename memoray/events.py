@@ -16,13 +16,13 @@ from memoray.messages import Turn, TurnId
 from memoray.operations import Operation, Outcome
 
 
-class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type"):
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", gc=False):
     """Something that happened to one user."""
 
     user: UserKey
 
 
-class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
+class Receipt(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a caller is told of a submit, once the delta is durable. Holds ids and counts only, no text.
 
     Attributes:

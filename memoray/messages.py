@@ -35,7 +35,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     tool_call_id: str | None = None
 
 
-class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
+class Turn(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One kept message, verbatim.
 
     Attributes:

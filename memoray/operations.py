@@ -11,7 +11,7 @@ from memoray.entries import EntryId, Kind, Precision
 from memoray.messages import TurnId
 
 
-class Add(msgspec.Struct, frozen=True, omit_defaults=True, tag="add", tag_field="op"):
+class Add(msgspec.Struct, frozen=True, omit_defaults=True, tag="add", tag_field="op", gc=False):
     """Remember something new. Fields as in `Entry`."""
 
     text: str
@@ -25,7 +25,7 @@ class Add(msgspec.Struct, frozen=True, omit_defaults=True, tag="add", tag_field=
     sources: tuple[TurnId, ...] = ()
 
 
-class Update(msgspec.Struct, frozen=True, omit_defaults=True, tag="update", tag_field="op"):
+class Update(msgspec.Struct, frozen=True, omit_defaults=True, tag="update", tag_field="op", gc=False):
     """Give an entry new contents. None means: leave as it is.
 
     Attributes:
@@ -45,7 +45,7 @@ class Update(msgspec.Struct, frozen=True, omit_defaults=True, tag="update", tag_
     seen_version: int | None = None
 
 
-class Delete(msgspec.Struct, frozen=True, omit_defaults=True, tag="delete", tag_field="op"):
+class Delete(msgspec.Struct, frozen=True, omit_defaults=True, tag="delete", tag_field="op", gc=False):
     """Take an entry out of every current read; history keeps it."""
 
     entry_id: EntryId
@@ -53,7 +53,7 @@ class Delete(msgspec.Struct, frozen=True, omit_defaults=True, tag="delete", tag_
     seen_version: int | None = None
 
 
-class Clear(msgspec.Struct, frozen=True, omit_defaults=True, tag="clear", tag_field="op"):
+class Clear(msgspec.Struct, frozen=True, omit_defaults=True, tag="clear", tag_field="op", gc=False):
     """Take all of a user's entries and turns out of every current read; history keeps them."""
 
     reason: str = ""
@@ -72,7 +72,7 @@ class OutcomeStatus(enum.StrEnum):
     FAILED = "failed"
 
 
-class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+class Outcome(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What became of one operation. Every operation has exactly one, and it is in the log.
 
     Attributes:

@@ -66,7 +66,8 @@ class KeywordIndex:
         """
         if len(self._terms) > TERMS_KNOWN_MAX:
             self._terms.clear()
-        self._home(space).add(key, Counter(map(self._terms.__getitem__, terms)))
+        # A plain dictionary: one of a subclass is work for the garbage collector for as long as it lives.
+        self._home(space).add(key, dict(Counter(map(self._terms.__getitem__, terms))))
 
     def remove(self, space: Hashable, key: str) -> None:
         """Take a document out; a key that is not there is left alone."""
