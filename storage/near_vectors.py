@@ -13,6 +13,7 @@ import faiss
 import numpy as np
 
 from memoray.errors import CorruptionError
+from memoray.storage.one_thread import on_one_thread
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,8 +35,8 @@ def build_near(matrix: Vectors) -> faiss.Index | None:
     if rows_count < ROWS_MIN:
         return None
     index = faiss.IndexRaBitQFastScan(dimension, faiss.METRIC_INNER_PRODUCT)
-    index.train(matrix)
-    index.add(matrix)
+    on_one_thread(index.train, matrix)
+    on_one_thread(index.add, matrix)
     return index
 
 
@@ -75,7 +76,7 @@ def near_rows(
     count = len(matrix)
     wanted = max(CANDIDATES_COUNT, 10 * k)
     wanted = min(count, wanted * count // max(count - out_count, 1))
-    found = index.search(query[None, :], wanted)[1][0]
+    found = on_one_thread(index.search, query[None, :], wanted)[1][0]
     found = found[found >= 0]
     if out_count:
         found = found[~is_out[found]]

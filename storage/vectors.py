@@ -18,6 +18,7 @@ import numpy as np
 
 from memoray.errors import InvalidRequestError
 from memoray.storage.near_vectors import near_rows
+from memoray.storage.one_thread import on_one_thread
 from memoray.storage.vector_space import SealedVectors, Space, View
 
 if TYPE_CHECKING:
@@ -227,6 +228,6 @@ def _best(query: Vectors, matrix: Vectors, k: int) -> tuple[Rows, Vectors]:
     """Rows of a matrix with the highest inner products, and those, highest first; -1 is never among them."""
     if not len(matrix):
         return np.empty(0, np.int64), np.empty(0, np.float32)
-    scores, found = faiss.knn(query[None, :], matrix, k, metric=faiss.METRIC_INNER_PRODUCT)
+    scores, found = on_one_thread(faiss.knn, query[None, :], matrix, k, metric=faiss.METRIC_INNER_PRODUCT)
     is_row = found[0] >= 0
     return found[0][is_row], scores[0][is_row]
