@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from memoray.engine.archive import Archive
 from memoray.errors import BusyError, InvalidRequestError, NotFoundError, UnavailableError
 from memoray.events import EntryRestored, OperationDecided, TurnsRestored, UndoDecided
 from memoray.keys import UserKey
@@ -343,3 +344,14 @@ def test_an_undo_waits_in_no_other_line_than_any_write(bench: ShardBench) -> Non
     with pytest.raises((UnavailableError, BusyError), match="closed"):
         undo(bench, seq=added.seq)
     bench.open()
+
+
+def test_a_moment_has_nothing_of_what_is_written_and_not_acknowledged(bench: ShardBench) -> None:
+    bench.apply(Add("one"))
+    acknowledged = bench.shard.state()
+    bench.apply(Add("two"))
+    archive = Archive(bench.fs, bench.root, bench.manifest, 0)
+    state, _ = archive.moment(ANA, START.replace(year=9999), acknowledged)
+    assert [entry.text for entry in state.user(ANA).entries.values()] == ["one"]
+    with pytest.raises(InvalidRequestError, match=f"log ends at seq {acknowledged.last_seq}"):
+        archive.moment(ANA, acknowledged.last_seq + 1, acknowledged)
