@@ -355,3 +355,36 @@ def test_a_moment_has_nothing_of_what_is_written_and_not_acknowledged(bench: Sha
     assert [entry.text for entry in state.user(ANA).entries.values()] == ["one"]
     with pytest.raises(InvalidRequestError, match=f"log ends at seq {acknowledged.last_seq}"):
         archive.moment(ANA, acknowledged.last_seq + 1, acknowledged)
+
+
+def test_a_duplicate_undone_is_no_support_any_more(bench: ShardBench) -> None:
+    first = bench.submit("The kiln is blue")
+    bench.settle()
+    second = bench.submit("The kiln is blue", session="s2")
+    bench.settle()
+    undo(bench, job_id=second.job_id)
+    (key,) = bench.shard.state().user(ANA).entries
+    assert dict(bench.shard.state().user(ANA).supports.items()) == {first.turn_ids[0]: (key,)}
+    bench.apply(Delete(key))
+    assert hits(bench, "kiln blue") == ["The kiln is blue"], "the message of the second stays: it supported nothing"
+
+
+def test_a_message_that_another_memory_was_drawn_from_stays_when_an_undo_is_undone(bench: ShardBench) -> None:
+    receipt = bench.submit("The glaze is on the shelf")
+    bench.settle()
+    (key,) = bench.shard.state().user(ANA).entries
+    undone = undo(bench, seq=bench.apply(Delete(key)).seq)
+    bench.apply(Add("There is a shelf", sources=receipt.turn_ids))
+    undo(bench, seq=undone.seq)
+    assert bench.texts() == ["There is a shelf"]
+    assert hits(bench, "glaze") == ["The glaze is on the shelf", "There is a shelf"]
+
+
+def test_a_message_stays_away_with_the_memory_that_may_not_come_back(bench: ShardBench) -> None:
+    bench.submit("The glaze is on the shelf", "The kiln is blue")
+    bench.settle()
+    deleted = bench.apply(*(Delete(key) for key in bench.shard.state().user(ANA).entries))
+    bench.apply(Add("The kiln is blue"))
+    undo(bench, seq=deleted.seq)
+    assert bench.texts() == ["The glaze is on the shelf", "The kiln is blue"]
+    assert hits(bench, "kiln glaze") == ["The glaze is on the shelf", "The glaze is on the shelf", "The kiln is blue"]

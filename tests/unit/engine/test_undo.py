@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import pytest
+from msgspec.structs import replace
 
 from memoray.engine.change import check_change, decide_change
 from memoray.engine.decide import Stamp
 from memoray.engine.undo import UndoPlan, check_undo, decide_undo
 from memoray.engine.undo_plan import plan_undo
+from memoray.engine.undoing import begin_undo
 from memoray.entries import EntryId
 from memoray.errors import InvalidRequestError
-from memoray.events import AnyEvent, EntryRestored
+from memoray.events import AnyEvent, EntriesEmbedded, EntryRestored, EntryUpdated, TurnsRestored
 from memoray.operations import Add, Clear, Delete, Operation, Update
 from memoray.requests import OperationsAnswer, OperationsRequest, UndoRequest
-from tests.support.desk import ANA, Desk
+from tests.support.desk import ANA, Desk, user
 
 
 class UndoDesk(Desk):
@@ -110,3 +114,37 @@ def test_the_vector_is_that_of_the_text_that_comes_back() -> None:
     (restored,) = (event for event in events if isinstance(event, EntryRestored))
     assert (restored.entry.text, restored.entry.topics, restored.vector) == ("a", ("t",), b"a")
     assert restored.entry.version == 6
+
+
+def test_messages_that_left_again_between_the_reading_and_the_decision_stay_away() -> None:
+    desk = UndoDesk()
+    desk.submit(user("a"))
+    plan = desk.plan(desk.apply(Clear()).seq)
+    desk.undo(plan)
+    assert not len(desk.state.user(ANA).withdrawn)
+    desk.apply(Clear())
+    events, answer = desk.undo(plan, "another")
+    assert [outcome.reason for outcome in answer.outcomes] == ["nothing is left to undo"]
+    assert not [event for event in events if isinstance(event, TurnsRestored)]
+    assert len(desk.state.user(ANA).withdrawn) == 1
+
+
+def test_a_vector_that_came_for_an_earlier_version_is_not_that_of_a_later_text() -> None:
+    desk = UndoDesk()
+    key = key_of(desk.apply(Add("a")))
+    desk.take(EntryUpdated(ANA, replace(desk.state.user(ANA).entries[key], text="b", version=2)))
+    desk.take(EntriesEmbedded(ANA, (key,), (1,), (b"of a",)))
+    events, _ = desk.undo(desk.plan(desk.apply(Delete(key)).seq))
+    (restored,) = (event for event in events if isinstance(event, EntryRestored))
+    assert (restored.entry.text, restored.vector) == ("b", None)
+    assert key in desk.state.user(ANA).entries_unembedded
+
+
+def test_a_repeat_is_answered_without_reading_the_log_again() -> None:
+    desk = UndoDesk()
+    _, first = desk.undo(desk.plan(desk.apply(Add("a")).seq))
+
+    def never(*_args: object, **_kwargs: object) -> NoReturn:
+        raise AssertionError("asked for nothing")
+
+    assert begin_undo(UndoRequest(ANA, "undo", 1), desk.state, never, never).result(0.0) == first
