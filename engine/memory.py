@@ -290,10 +290,17 @@ class Memory(ABC):
         )
         return self._search(check_search(request))
 
-    def preload(self, user: UserKey, query: str = "", *, limit: int = 10, playbook: str | None = None) -> PreloadAnswer:
+    def preload(
+        self,
+        user: UserKey,
+        query: str = "",
+        *,
+        limit: int = 10,
+        playbook: str | None = None,
+        as_of: int | datetime | None = None,
+    ) -> PreloadAnswer:
         """A block of memories for a prompt: 0 none, -1 all, N the ones that fit the current user message best."""
-        request = PreloadRequest(user, clean_text(query), limit, playbook)
-        return self._preload(request)
+        return self._preload(PreloadRequest(user, clean_text(query), limit, playbook, as_of))
 
     def status(self, user: UserKey | None = None) -> tuple[ShardStatus, ...]:
         """How every shard is; with a user, how that user's shard, sessions and jobs are."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memoray.entries import Entry
-    from memoray.keys import UserKey
     from memoray.protocols import Embedder
 
 QUERIES_CACHED_MAX = 4096
@@ -59,14 +58,16 @@ class Searcher:
         return preload(
             request.limit,
             clean_text(request.query),
-            read=lambda limit: self._read(ReadRequest(user, limit)).entries,
-            search=lambda query, limit: self._entries(user, query, limit),
+            read=lambda limit: self._read(ReadRequest(user, limit, request.as_of)).entries,
+            search=lambda query, limit: self._entries(replace(request, query=query, limit=limit)),
             playbook=request.playbook,
         )
 
-    def _entries(self, user: UserKey, query: str, limit: int) -> tuple[Entry, ...]:
-        asked = query.encode()[:TEXT_BYTES_MAX].decode(errors="ignore")  # a user's message may be longer than a query
-        found = self.search(SearchRequest(user, asked, limit=limit, turns=False))
+    def _entries(self, request: PreloadRequest) -> tuple[Entry, ...]:
+        # A user's message may be longer than a query.
+        asked = request.query.encode()[:TEXT_BYTES_MAX].decode(errors="ignore")
+        search = SearchRequest(request.user, asked, limit=request.limit, turns=False, as_of=request.as_of)
+        found = self.search(search)
         return tuple(hit.entry for hit in found.hits if hit.entry is not None)
 
     def _query_vectors(self, queries: Sequence[str]) -> bytes | None:

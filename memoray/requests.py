@@ -302,12 +302,14 @@ class PreloadRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unk
         query: the current user message; blank: the most recent entries.
         limit: 0 none, -1 all, N: all when there are at most N, else the N that fit the query best.
         playbook: guidance for the model that comes before the memories; None: ours.
+        as_of: as in `SearchRequest`.
     """
 
     user: UserKey
     query: str = ""
     limit: int = 10
     playbook: str | None = None
+    as_of: int | datetime | None = None
 
 
 class PreloadAnswer(msgspec.Struct, frozen=True, omit_defaults=True):

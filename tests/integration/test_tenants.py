@@ -81,6 +81,7 @@ READS: dict[str, dict[str, Probe]] = {
         "all": lambda memory, user, _key: memory.preload(user, limit=-1),
         "what fits": lambda memory, user, _key: memory.preload(user, PRIVATE, limit=1),
         "most recent": lambda memory, user, _key: memory.preload(user, "", limit=1),
+        "as of now": lambda memory, user, _key: memory.preload(user, PRIVATE, limit=1, as_of=FOREVER),
     },
     "history": {"by id": history},
     "status": {"of the user": lambda memory, user, _key: memory.status(user)},

@@ -108,6 +108,8 @@ class MemoryContract:
         before = memory.read(user)
         memory.update(user, first.entry_id, text="Runs Go 1.24")
         assert memory.read(user, as_of=before.seq) == before
+        for limit, query in ((-1, ""), (1, "Go")):
+            assert "Runs Go 1.23" in memory.preload(user, query, limit=limit, as_of=before.seq).text
         hits = memory.search(user, "Go", as_of=before.seq).hits
         assert [hit.text for hit in hits] == ["Runs Go 1.23"]
         recorded_at = memory.history(user, first.entry_id).changes[-1].recorded_at
