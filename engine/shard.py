@@ -335,9 +335,14 @@ class Shard:
             status_of(self.state(), self.number, request.user),
             state="serving" if failure is None else "stopped",
             error="" if failure is None else str(failure),
-            epoch=self._log.epoch,
+            epoch=self.epoch,
             cut_bytes=self._log.report.cut_bytes,
         )
+
+    @property
+    def epoch(self) -> int:
+        """Ownership number."""
+        return self._log.epoch
 
     @property
     def recovery(self) -> RecoveryReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,3 +44,17 @@ def ray_session() -> Iterator[str]:
         start_ray(RAY_NAMESPACE)
     yield RAY_NAMESPACE
     stop_ray()
+
+
+@pytest.fixture(autouse=True)
+def every_shard_is_checked() -> Iterator[None]:
+    """What must always be true is looked at for every shard that a test has made, when the test has ended."""
+    shards = sys.modules.get("tests.support.shards")
+    if shards is not None:
+        shards.ShardBench.made.clear()
+    yield
+    shards = sys.modules.get("tests.support.shards")
+    if shards is not None:
+        for bench in tuple(shards.ShardBench.made):
+            bench.check_at_end()
+        shards.ShardBench.made.clear()

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 from memoray.config import EngineConfig
 from memoray.engine.checker import different, violations
 from memoray.engine.shard import Shard
+from memoray.errors import NotFoundError
 from memoray.events import Batch, Receipt
 from memoray.keys import UserKey
 from memoray.messages import Message
 from memoray.operations import Add, Operation
 from memoray.protocols import Clock, Embedder, Extraction, ExtractionRequest, Extractor
 from memoray.requests import OperationsAnswer, OperationsRequest, SubmitRequest
-from memoray.storage.filesystem import FileSystem
+from memoray.storage.filesystem import FileSystem, LocalFileSystem
 from memoray.storage.manifest import Manifest, create_manifest, shard_directory
 from memoray.storage.memory_filesystem import MemoryFileSystem
+from memoray.storage.ownership import newest_epoch
 from memoray.storage.recovery import read_batches
 from tests.support.fake_embedder import FakeEmbedder
 
@@ -55,8 +59,17 @@ def each_turn(request: ExtractionRequest) -> list[Operation]:
     return [Add(turn.text, sources=(turn.id,)) for turn in request.turns]
 
 
+BENCHES_WATCHED_MAX = 8
+
+
 class ShardBench:
-    """A store of one shard that can be closed, reopened and checked."""
+    """A store of one shard that can be closed, reopened and checked; every one is, when its test has ended.
+
+    Attributes:
+        made: the latest, for who checks them.
+    """
+
+    made: ClassVar[deque[ShardBench]] = deque(maxlen=BENCHES_WATCHED_MAX)
 
     def __init__(
         self,
@@ -88,6 +101,25 @@ class ShardBench:
             ),
         )
         self.shard = self.open()
+        self.made.append(self)
+
+    def check_at_end(self) -> None:
+        """Close the shard, and hold it against what must always be true, unless it was broken on purpose."""
+        if type(self.fs) not in {LocalFileSystem, MemoryFileSystem}:
+            return  # one that fails
+        failure = self.shard.failure
+        if failure is not None and "is closed" not in str(failure):
+            return  # stopped by a fault, or by a newer owner
+        if not self.shard.close(10.0):
+            return  # a job hangs on purpose
+        try:
+            batches = self.batches()
+            newest = newest_epoch(self.fs, shard_directory(self.root, 0))
+        except NotFoundError:
+            return  # in a folder that is gone with its test
+        if newest == self.shard.epoch:
+            found = violations(batches, self.shard.state(), self.shard.projections)
+            assert not found, "at the end of the test: " + "\n".join(found)
 
     def open(self) -> Shard:
         """Open the shard, again if it was open: the older owner is fenced at its next write."""
