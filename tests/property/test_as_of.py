@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from datetime import datetime
-from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +13,8 @@ from memoray.engine.projections import Projections
 from memoray.engine.replay import begin, replay
 from memoray.requests import Filters, ReadRequest, SearchRequest
 from memoray.retrieval.search import answer
-from tests.property.test_snapshots import WORDS, come_to_rest, sealing_bench, step, steps
-from tests.property.test_undo import last_change
+from tests.property.test_snapshots import WORDS, come_to_rest, step, steps
+from tests.property.test_undo import last_change, opened
 from tests.property.test_undo import undo as undo_batch
 from tests.support.fake_embedder import FakeEmbedder
 from tests.support.shards import ANA, BEN, ShardBench
@@ -53,15 +51,11 @@ def assert_every_moment_is_answered(bench: ShardBench, queries: list[str]) -> No
 def test_a_read_as_of_a_seq_is_what_a_shard_with_only_those_batches_answers(
     sequence: list[tuple[str, object, str, int]], queries: list[str], is_undone: bool
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        bench = sealing_bench(Path(folder), 10)
-        try:
-            for each in sequence[:12]:
-                step(bench, *each)
+    with opened(10) as bench:
+        for each in sequence[:12]:
+            step(bench, *each)
+        come_to_rest(bench)
+        if is_undone and last_change(bench, ANA):
+            undo_batch(bench, ANA, last_change(bench, ANA))
             come_to_rest(bench)
-            if is_undone and last_change(bench, ANA):
-                undo_batch(bench, ANA, last_change(bench, ANA))
-                come_to_rest(bench)
-            assert_every_moment_is_answered(bench, queries)
-        finally:
-            bench.shard.close(10.0)
+        assert_every_moment_is_answered(bench, queries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -37,6 +38,17 @@ batches: st.SearchStrategy[Batch] = st.one_of(
 )
 
 Said = dict[EntryId, object]
+
+
+@contextlib.contextmanager
+def opened(rows_min: int) -> Iterator[ShardBench]:
+    """A shard that seals every so many rows, and ends with the test however that goes."""
+    with tempfile.TemporaryDirectory() as folder:
+        bench = sealing_bench(Path(folder), rows_min)
+        try:
+            yield bench
+        finally:
+            bench.shard.close(10.0)
 
 
 def said(bench: ShardBench, user: UserKey) -> Said:
@@ -94,8 +106,7 @@ def test_undo_brings_back_what_was_and_undo_of_the_undo_what_is(
     last: Batch,
     rows_min: int,
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        bench = sealing_bench(Path(folder), rows_min)
+    with opened(rows_min) as bench:
         for each in sequence:
             run(bench, *each)
         come_to_rest(bench)
@@ -133,7 +144,6 @@ def test_undo_brings_back_what_was_and_undo_of_the_undo_what_is(
         assert_equals_the_log(bench)
         bench.reopen()
         assert_equals_the_log(bench)
-        bench.shard.close(10.0)
 
 
 @given(st.lists(batches, min_size=1, max_size=8))
@@ -141,8 +151,7 @@ def test_undo_brings_back_what_was_and_undo_of_the_undo_what_is(
 def test_all_changes_undone_from_the_last_to_the_first_leave_what_there_was_at_each(
     sequence: list[Batch],
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        bench = sealing_bench(Path(folder), 6)
+    with opened(6) as bench:
         steps: list[tuple[Said, int]] = []
         for what, _, chosen in sequence:
             before = said(bench, ANA)
@@ -156,4 +165,3 @@ def test_all_changes_undone_from_the_last_to_the_first_leave_what_there_was_at_e
                 undo(bench, ANA, seq)
             assert said(bench, ANA) == before
         assert_equals_the_log(bench)
-        bench.shard.close(10.0)
