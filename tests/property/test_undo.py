@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -41,7 +41,7 @@ Said = dict[EntryId, object]
 
 
 @contextlib.contextmanager
-def opened(rows_min: int) -> Iterator[ShardBench]:
+def opened(rows_min: int) -> Generator[ShardBench]:
     """A shard that seals every so many rows, and ends with the test however that goes."""
     with tempfile.TemporaryDirectory() as folder:
         bench = sealing_bench(Path(folder), rows_min)
