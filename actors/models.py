@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
@@ -12,12 +11,14 @@ from memoray.actors.handles import Handles, NoActorError
 from memoray.actors.naming import EMBEDDER_NAME
 from memoray.actors.wire import decode, encode
 from memoray.engine.binding import EmbedderCard, build_embedder, build_extractor, card_of
+from memoray.engine.vector_bytes import from_bytes, to_bytes
 from memoray.errors import EmbedderUnavailableError, ExtractorUnavailableError, InvalidRequestError, MemorayError
 from memoray.protocols import Extraction, ExtractionRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import numpy as np
     import numpy.typing as npt
 
 # A few at a time, so that a query is not behind a long job.
@@ -37,9 +38,9 @@ class EmbedderActor:
         """`EmbedderCard` of the model."""
         return encode(card_of(self._embedder))
 
-    def embed(self, texts: list[str]) -> bytes:
+    def embed(self, texts: list[str], is_query: bool) -> bytes:  # noqa: FBT001 - Ray passes what it is given by place
         """Vectors of texts: little-endian float32, row after row."""
-        return self._embedder.embed(texts).astype("<f4", copy=False).tobytes()
+        return to_bytes(self._embedder.embed(texts, is_query=is_query))
 
 
 class ExtractionWorker:
@@ -64,10 +65,10 @@ class _Remote:
         self._name = name
         self._handles = Handles(namespace)
 
-    def call(self, method: str, argument: object, seconds_max: float) -> bytes:
+    def call(self, method: str, *arguments: object, seconds_max: float) -> bytes:
         handle = self._handles.get(self._name)
         try:
-            return cast("bytes", ray.get(getattr(handle, method).remote(argument), timeout=seconds_max))
+            return cast("bytes", ray.get(getattr(handle, method).remote(*arguments), timeout=seconds_max))
         except RayActorError:
             self._handles.forget(self._name)
             raise
@@ -90,7 +91,7 @@ class RemoteEmbedder:
         """Length of every vector."""
         return self._card.dimension
 
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, is_query: bool = False) -> npt.NDArray[np.float32]:
         """As `Embedder.embed`.
 
         Raises:
@@ -99,11 +100,16 @@ class RemoteEmbedder:
         parts: list[bytes] = []
         for few in _few_at_a_time(texts):
             try:
-                parts.append(self._remote.call("embed", few, EMBED_SECONDS_MAX))
+                parts.append(self._remote.call("embed", few, is_query, seconds_max=EMBED_SECONDS_MAX))
+            except RayTaskError as error:
+                if isinstance(error.cause, EmbedderUnavailableError):
+                    raise error.cause from None
+                message = f"the embedder failed: {error.cause!r}"
+                raise EmbedderUnavailableError(message) from error
             except (RayError, GetTimeoutError, NoActorError) as error:
                 message = f"the embedder does not answer: {error}"
                 raise EmbedderUnavailableError(message) from error
-        return np.frombuffer(b"".join(parts), "<f4").reshape(-1, self.dimension)
+        return from_bytes(b"".join(parts)).reshape(-1, self.dimension)
 
 
 class RemoteExtractor:
@@ -119,7 +125,7 @@ class RemoteExtractor:
             ExtractorUnavailableError: the worker did not answer in time, or failed.
         """
         try:
-            answer = self._remote.call("extract", encode(request), request.deadline_seconds)
+            answer = self._remote.call("extract", encode(request), seconds_max=request.deadline_seconds)
         except RayTaskError as error:
             if isinstance(error.cause, MemorayError):
                 raise error.cause from None

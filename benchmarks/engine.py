@@ -66,11 +66,9 @@ class Given:
     def __init__(self) -> None:
         self.known: dict[str, Vectors] = {}
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str], *, is_query: bool = False) -> Vectors:  # noqa: ARG002 - drawn, not made
         """As `Embedder.embed`."""
         return np.stack([self.known[text] for text in texts])
-
-    embed_query = embed
 
 
 class Engine:

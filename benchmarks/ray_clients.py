@@ -86,7 +86,7 @@ class DrawnEmbedder:
         """As of the embedder actor."""
         return encode(EmbedderCard("drawn", DIMENSION, b""))
 
-    def embed(self, texts: list[str]) -> bytes:
+    def embed(self, texts: list[str], _is_query: bool) -> bytes:  # noqa: FBT001 - as of the actor
         """As of the embedder actor."""
         made = np.array([np.random.default_rng(zlib.crc32(text.encode())).standard_normal(DIMENSION) for text in texts])
         return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), "<f4").tobytes()

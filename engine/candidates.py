@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memoray.engine.projections import entries_of, from_bytes
+from memoray.engine.projections import entries_of
+from memoray.engine.vector_bytes import from_bytes
 from memoray.entries import EntryId
 from memoray.extraction.reconcile import Candidate
 from memoray.text import index_terms, jaccard, word_set

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from memoray.engine.projections import to_bytes
+from memoray.engine.vector_bytes import to_bytes
 from memoray.errors import EmbedderUnavailableError
 
 if TYPE_CHECKING:
@@ -17,23 +17,26 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def embed_texts(embedder: Embedder, texts: Sequence[str | None], index: VectorIndex) -> list[bytes | None]:
+def embed_texts(
+    embedder: Embedder, texts: Sequence[str | None], index: VectorIndex, *, is_query: bool = False
+) -> list[bytes | None]:
     """Embed what has a text.
 
     Args:
         embedder: asked once, for all texts.
         texts: None gives None.
         index: says which vectors it can hold.
+        is_query: they are what is searched for, not what is kept.
 
     Returns:
-        One item for each text: little-endian float32 bytes, or None where there is no vector now. What has none stays
-        searchable by keyword and is tried again with the user's next job.
+        One item for each text: little-endian float32 bytes, or None where there is no vector now. What is kept
+        without one stays searchable by keyword, and is tried again between jobs until it has one.
     """
     wanted = [text for text in texts if text is not None]
     if not wanted:
         return [None] * len(texts)
     try:
-        vectors = embedder.embed(wanted)
+        vectors = embedder.embed(wanted, is_query=is_query)
     except EmbedderUnavailableError as error:
         logger.warning("no vectors for %d texts: %s", len(wanted), error)
         return [None] * len(texts)

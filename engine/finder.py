@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from memoray.engine.context import TurnContext
 from memoray.engine.links import links_of
-from memoray.engine.projections import entries_of, from_bytes, turns_of
+from memoray.engine.projections import entries_of, turns_of
+from memoray.engine.vector_bytes import from_bytes
 from memoray.entries import EntryId
 from memoray.messages import Turn, TurnId
 from memoray.requests import Filters, ReadAnswer, Source, source_of

@@ -44,6 +44,14 @@ class Write(Protocol):
         ...
 
 
+class Embed(Protocol):
+    """Vectors of texts; None for None and where there is no vector."""
+
+    def __call__(self, texts: Sequence[str | None], *, is_query: bool = False) -> list[bytes | None]:
+        """Embed."""
+        ...
+
+
 class JobWork:
     """The steps of a shard's jobs. Called by whoever runs the job: one thread for each user at a time."""
 
@@ -55,7 +63,7 @@ class JobWork:
         projections: Callable[[], Projections],
         state: Callable[[], ShardState],
         write: Write,
-        embed: Callable[[Sequence[str | None]], list[bytes | None]],
+        embed: Embed,
         failure: Callable[[], MemorayError | None],
     ) -> None:
         """Put together what jobs need.
@@ -66,7 +74,7 @@ class JobWork:
             projections: those of the moment, to look up what is known.
             state: the state of the moment.
             write: see `Write`.
-            embed: vectors of texts; None for None and where there is no vector.
+            embed: see `Embed`.
             failure: why the log takes no more, if it does not.
         """
         self._config = config
@@ -162,7 +170,7 @@ class JobWork:
 
     def _extraction_request(self, user: UserKey, job: JobState, delta: tuple[Turn, ...]) -> ExtractionRequest:
         query = lookup_query(delta)
-        vector = self._embed([query])[0]
+        vector = self._embed([query], is_query=True)[0]
         limit = self._config.known_entries_max
         search = SearchRequest(user, query, limit=limit, turns=False)
         found = find_legs(self._state(), self._projections(), search, vector, self._config.language)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from memoray.engine.vector_bytes import from_bytes
 from memoray.errors import InternalError
 from memoray.events import (
     AnyEvent,
@@ -33,8 +32,6 @@ from memoray.text import index_terms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
     from memoray.engine.base import Base
     from memoray.engine.state import ShardState, UserState
     from memoray.entries import Entry
@@ -52,16 +49,6 @@ def entries_of(user: UserKey) -> Space:
 def turns_of(user: UserKey) -> Space:
     """Space of a user's turns in both indexes."""
     return user, "turns"
-
-
-def to_bytes(vector: npt.NDArray[np.float32]) -> bytes:
-    """A vector as it travels in events: little-endian float32."""
-    return vector.astype("<f4", copy=False).tobytes()
-
-
-def from_bytes(vector: bytes) -> npt.NDArray[np.float32]:
-    """The vector that `to_bytes` made these bytes from; float32, shape (d,), read-only."""
-    return np.frombuffer(vector, "<f4")
 
 
 def entry_terms(entry: Entry, language: str) -> list[str]:
@@ -197,7 +184,7 @@ class Projections:
         """Add the vectors of a batch, those of a space at once."""
         for space, vectors in self._waiting.items():
             if vectors:
-                matrix = np.frombuffer(b"".join(vectors.values()), "<f4").reshape(len(vectors), -1)
+                matrix = from_bytes(b"".join(vectors.values())).reshape(len(vectors), -1)
                 self.vectors.add(space, list(vectors), matrix)
                 self.changes_count += len(vectors)
         self._waiting.clear()

@@ -9,9 +9,10 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec.structs import replace
 
-from memoray.engine.projections import to_bytes
+from memoray.engine.vector_bytes import from_bytes, to_bytes
 from memoray.errors import EmbedderUnavailableError
 from memoray.requests import PreloadAnswer, PreloadRequest, ReadAnswer, ReadRequest, SearchAnswer, SearchRequest
 from memoray.retrieval.preload import preload
@@ -77,12 +78,14 @@ class Searcher:
         missing = [query for query in queries if query not in known]
         if missing:
             try:
-                made = self._embedder.embed(missing)
+                made = self._embedder.embed(missing, is_query=True)
             except EmbedderUnavailableError:
                 return None  # keyword only; the answer says so
             known.update((query, to_bytes(vector)) for query, vector in zip(missing, made, strict=True))
         with self._lock:
             for query in queries:
+                if not np.isfinite(from_bytes(known[query])).all():
+                    continue  # no vector now, perhaps one the next time
                 self._vectors[query] = known[query]
                 self._vectors.move_to_end(query)
             while len(self._vectors) > QUERIES_CACHED_MAX:

@@ -373,8 +373,8 @@ class Shard:
         # After the writer, which alone begins to seal.
         return (self._sealer is None or self._sealer.join(max(0.1, deadline - time.monotonic()))) and is_idle
 
-    def _embed(self, texts: Sequence[str | None]) -> list[bytes | None]:
-        return embed_texts(self._embedder, texts, self.projections.vectors)
+    def _embed(self, texts: Sequence[str | None], *, is_query: bool = False) -> list[bytes | None]:
+        return embed_texts(self._embedder, texts, self.projections.vectors, is_query=is_query)
 
     def _write(self, decide: Decide[T]) -> T:
         return self._await(self._writer.write(decide))

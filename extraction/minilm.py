@@ -65,7 +65,7 @@ class MiniLmEmbedder:
         """Length of every vector."""
         return DIMENSION
 
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, is_query: bool = False) -> npt.NDArray[np.float32]:  # noqa: ARG002 - the model makes no difference
         """As `Embedder.embed`; what is beyond 256 word pieces or 8,192 characters of a text does not count."""
         vectors = np.empty((len(texts), DIMENSION), np.float32)
         for row, text in enumerate(texts):

@@ -40,14 +40,17 @@ class Embedder(Protocol):
         """Length of every vector."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, is_query: bool = False) -> npt.NDArray[np.float32]:
         """Embed texts.
 
         Args:
             texts: any number of non-empty texts; longer ones than the model takes are cut by the embedder.
+            is_query: they are what is searched for, not what is kept; some models tell the two apart. Somebody waits
+                for the answer then, so an embedder that may be slow gives up sooner.
 
         Returns:
-            float32, shape (len(texts), dimension), C-contiguous, rows L2-normalised, in the order of `texts`.
+            float32, shape (len(texts), dimension), C-contiguous, rows L2-normalised, in the order of `texts`. A text
+            that alone gets no vector has a row of NaN.
 
         Raises:
             EmbedderUnavailableError: no vectors now.

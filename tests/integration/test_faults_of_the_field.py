@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memoray.config import EngineConfig
+from memoray.engine.vector_bytes import to_bytes
 from memoray.entries import EntryId, Kind
 from memoray.errors import ExtractorUnavailableError, InvalidRequestError
 from memoray.events import OperationDecided
@@ -42,7 +43,7 @@ def bench() -> Iterator[ShardBench]:
 
 def texts(bench: ShardBench, query: str, user: UserKey = ANA, **options: object) -> list[str]:
     request = SearchRequest(user, query, **options)  # type: ignore[arg-type]  # options of a SearchRequest
-    vector = bench.embedder.embed([query])[0].astype("<f4").tobytes()
+    vector = to_bytes(bench.embedder.embed([query], is_query=True)[0])
     return [hit.text for hit in answer(request, bench.shard.find(request, vector)).hits]
 
 

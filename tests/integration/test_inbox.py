@@ -302,7 +302,7 @@ class StallingFileSystem(FaultyFileSystem):
         super().__init__(MemoryFileSystem())
         self._stall = stall
 
-    def run(self, operation: str, effect: Callable[[], object], late_effect: object = None) -> object:  # type: ignore[override]  # noqa: ARG002 - passed through
+    def run(self, operation: str, effect: Callable[[], object], late_effect: object = None) -> object:  # type: ignore[override]
         if operation == "sync":
             self._stall()
         return effect()

@@ -33,9 +33,9 @@ class Counting(FakeEmbedder):
         super().__init__()
         self.calls: list[list[str]] = []
 
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, is_query: bool = False) -> npt.NDArray[np.float32]:
         self.calls.append(list(texts))
-        return super().embed(texts)
+        return super().embed(texts, is_query=is_query)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 
 from memoray.config import EngineConfig
+from memoray.engine.vector_bytes import to_bytes
 from memoray.entries import EntryId, Kind
 from memoray.errors import ExtractorUnavailableError, FencedError, InvalidRequestError, NotFoundError
 from memoray.events import EntryUpdated, JobFailed, OperationDecided
@@ -44,7 +45,7 @@ def build() -> Iterator[Build]:
 def search(bench: ShardBench, query: str, user: UserKey = ANA, **options: object) -> list[str]:
     """Texts of the hits."""
     request = SearchRequest(user, query, **options)  # type: ignore[arg-type]  # options of a SearchRequest
-    vector = bench.embedder.embed([query])[0].astype("<f4").tobytes() if query.strip() else None
+    vector = to_bytes(bench.embedder.embed([query], is_query=True)[0]) if query.strip() else None
     return [hit.text for hit in answer(request, bench.shard.find(request, vector)).hits]
 
 

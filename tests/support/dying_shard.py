@@ -124,11 +124,11 @@ class DyingEmbedder(FakeEmbedder):
         self._reaper = reaper
         self._extractor = extractor
 
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, is_query: bool = False) -> npt.NDArray[np.float32]:
         if self._extractor.is_answered:
             self._extractor.is_answered = False
             self._reaper.pass_by("propose")
-        return super().embed(texts)
+        return super().embed(texts, is_query=is_query)
 
 
 def main(store: str, point: str, number: str) -> None:

@@ -24,7 +24,7 @@ class FakeEmbedder:
     def dimension(self) -> int:
         return self._dimension
 
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, is_query: bool = False) -> npt.NDArray[np.float32]:
         vectors = np.zeros((len(texts), self._dimension), np.float32)
         for row, text in enumerate(texts):
             for word in ["", *text.lower().split()]:

@@ -27,8 +27,8 @@ class MoodyEmbedder:
     def dimension(self) -> int:
         return self._inner.dimension
 
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, is_query: bool = False) -> npt.NDArray[np.float32]:
         if self.mood == "down":
             raise EmbedderUnavailableError("no embedder")
-        vectors = self._inner.embed(texts)
+        vectors = self._inner.embed(texts, is_query=is_query)
         return vectors * np.float32("nan") if self.mood == "bad" else vectors

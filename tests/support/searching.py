@@ -15,6 +15,7 @@ from memoray.engine.projections import Projections, entry_terms, turn_terms, tur
 from memoray.engine.searcher import Searcher
 from memoray.engine.shard import Shard
 from memoray.engine.state import ShardState, UserState, empty_state
+from memoray.engine.vector_bytes import to_bytes
 from memoray.entries import Entry
 from memoray.events import Batch
 from memoray.keys import UserKey
@@ -45,7 +46,7 @@ def searcher_of(bench: ShardBench, embedder: Embedder | None = None) -> Searcher
 
 def vector_of(embedder: Embedder, *queries: str) -> bytes:
     """Queries' vectors as a shard takes them."""
-    return embedder.embed(list(queries)).astype("<f4").tobytes()
+    return to_bytes(embedder.embed(list(queries), is_query=True))
 
 
 class Alone:
