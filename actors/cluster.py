@@ -19,7 +19,8 @@ from memoray.actors.retriever import RetrievalActor
 from memoray.actors.shard import ShardActor, ShardPlan
 from memoray.actors.wire import decode, encode
 from memoray.config import EngineConfig
-from memoray.engine.binding import EmbedderCard, bind_manifest
+from memoray.engine.binding import EmbedderCard, bind_manifest, card_for, card_in
+from memoray.engine.embedders import check_embedder
 from memoray.errors import InvalidRequestError, ShardUnavailableError
 from memoray.keys import SLOTS_COUNT
 from memoray.requests import ShardStatus, StatusRequest
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from memoray.storage.manifest import Manifest
 
 START_SECONDS_MAX = 180.0
+# A query is not to wait until the long texts of jobs have been embedded, nor while an endpoint lets one wait.
+EMBEDS_AT_ONCE_MAX = 16
 MEBIBYTE = 2**20
 
 
@@ -42,7 +45,7 @@ class ClusterConfig(msgspec.Struct, frozen=True):
         shards_count: number of shards; fixed when the store is created.
         retrievers_count: number of retrieval actors.
         extractors_count: number of extraction workers; None: one for each shard.
-        embedder: name of the embedder.
+        embedder: name of the embedder; see `memoray.engine.embedders`. A key is read where its actor runs.
         extractor: name of the extractor; `none` keeps turns and extracts nothing.
         namespace: Ray namespace of the actors; one deployment each.
         takes_over: start although another live process owns the store; that one will end.
@@ -67,8 +70,9 @@ class Cluster:
         """Remember what to start; nothing happens yet.
 
         Raises:
-            InvalidRequestError: a count is out of its range.
+            InvalidRequestError: a count is out of its range, or there is no such embedder.
         """
+        check_embedder(config.embedder)
         if not 1 <= config.shards_count <= SLOTS_COUNT:
             message = f"{config.shards_count} shards; a store has 1 to {SLOTS_COUNT:,}"
             raise InvalidRequestError(message)
@@ -86,24 +90,36 @@ class Cluster:
 
         Raises:
             InvalidRequestError: the store was made with another shard count or embedder.
+            EmbedderUnavailableError: the store is new and its embedder does not answer.
             ShardUnavailableError: an actor did not start within 180 s; the message names it, and the node label that
                 no node has.
         """
         deadline = time.monotonic() + START_SECONDS_MAX
         self._labels = _labels()
-        embedder = self._actor(EmbedderActor, EMBEDDER_NAME, "worker", self.config.embedder, max_concurrency=2)
-        card = self._wait(embedder.card.remote(), EMBEDDER_NAME, "worker", deadline)
-        manifest = self._manifest(decode(card, EmbedderCard))
+        manifest = self._manifest(self._embedder_card(deadline))
+        card = encode(card_in(manifest))
         helpers = {name: self._extractor(name) for name in self._extractor_names()}
         shards = {shard_name(shard): self._shard(shard, card) for shard in range(manifest.shards_count)}
         helpers |= {name: self._retriever(name, manifest.shards_count, card) for name in self._retriever_names()}
         statuses: list[ShardStatus] = []
         for name, handle in shards.items():
-            reply = handle.status.remote(encode(StatusRequest()))
+            reply: object = handle.status.remote(encode(StatusRequest()))
             statuses.append(decode(self._wait(reply, name, "shard", deadline), ShardStatus))
         for name, handle in helpers.items():
             self._wait(handle.__ray_ready__.remote(), name, "worker", deadline)
         return statuses
+
+    def _embedder_card(self, deadline: float) -> EmbedderCard:
+        """Start the embedder and ask it who it is."""
+        embedder = self._actor(
+            EmbedderActor, EMBEDDER_NAME, "worker", self.config.embedder, max_concurrency=EMBEDS_AT_ONCE_MAX
+        )
+        name = self._wait(embedder.name.remote(), EMBEDDER_NAME, "worker", deadline)
+
+        def ask() -> EmbedderCard:
+            return decode(self._wait(embedder.card.remote(), EMBEDDER_NAME, "worker", deadline), EmbedderCard)
+
+        return card_for(decode(name, str), ask, LocalFileSystem(), str(Path(self.config.store).absolute()))
 
     def stop(self, timeout: float = 60.0) -> None:
         """Close every shard, then end all actors. Nothing accepted is lost: what waits goes on at the next start."""
@@ -158,6 +174,7 @@ class Cluster:
             shards_count=self.config.shards_count,
             namespace=self.config.namespace,
             card=decode(card, EmbedderCard),
+            embedder=self.config.embedder,
             extractors_count=self._extractors_count(),
             retrievers_count=self.config.retrievers_count,
             config=self.config.engine,

@@ -10,7 +10,8 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskErro
 from memoray.actors.handles import Handles, NoActorError
 from memoray.actors.naming import EMBEDDER_NAME
 from memoray.actors.wire import decode, encode
-from memoray.engine.binding import EmbedderCard, build_embedder, build_extractor, card_of
+from memoray.engine.binding import EmbedderCard, build_extractor, card_of
+from memoray.engine.embedders import build_embedder
 from memoray.engine.vector_bytes import from_bytes, to_bytes
 from memoray.errors import EmbedderUnavailableError, ExtractorUnavailableError, InvalidRequestError, MemorayError
 from memoray.protocols import Extraction, ExtractionRequest
@@ -33,6 +34,10 @@ class EmbedderActor:
 
     def __init__(self, name: str) -> None:
         self._embedder = build_embedder(name)
+
+    def name(self) -> bytes:
+        """Name of the model; asks nobody."""
+        return encode(self._embedder.name)
 
     def card(self) -> bytes:
         """`EmbedderCard` of the model."""

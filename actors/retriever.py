@@ -15,6 +15,7 @@ from memoray.actors.models import RemoteEmbedder
 from memoray.actors.naming import shard_name
 from memoray.actors.wire import FindRequest, decode, encode, is_json
 from memoray.engine.binding import EmbedderCard
+from memoray.engine.bound_embedder import BoundEmbedder
 from memoray.engine.searcher import Searcher
 from memoray.errors import InvalidRequestError, MemorayError
 from memoray.keys import shard_of
@@ -36,7 +37,8 @@ class RetrievalActor:
     def __init__(self, shards_count: int, namespace: str, card: bytes) -> None:
         self._shards_count = shards_count
         self._caller = Caller(namespace)
-        self._searcher = Searcher(RemoteEmbedder(decode(card, EmbedderCard), namespace), self._find, self._read)
+        known = decode(card, EmbedderCard)
+        self._searcher = Searcher(BoundEmbedder(RemoteEmbedder(known, namespace), known), self._find, self._read)
         self._lock = threading.Lock()
         self._pools: dict[int, ThreadPoolExecutor] = {}
 

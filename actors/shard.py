@@ -24,6 +24,7 @@ from memoray.actors.naming import extractor_name
 from memoray.actors.wire import FindRequest, decode, encode, is_json
 from memoray.config import EngineConfig
 from memoray.engine.binding import EmbedderCard
+from memoray.engine.bound_embedder import BoundEmbedder
 from memoray.engine.change import Change
 from memoray.engine.clock import SystemClock
 from memoray.engine.shard import Shard
@@ -67,6 +68,7 @@ class ShardPlan(msgspec.Struct, frozen=True):
         shards_count: how many there are.
         namespace: where the other actors are.
         card: of the embedder.
+        embedder: what it was asked for by; told to who starts the deployment again.
         extractors_count: number of extraction workers; 0: nothing is extracted.
         retrievers_count: number of retrieval actors; told to clients.
         config: of the engine.
@@ -78,6 +80,7 @@ class ShardPlan(msgspec.Struct, frozen=True):
     shards_count: int
     namespace: str
     card: EmbedderCard
+    embedder: str
     extractors_count: int
     retrievers_count: int
     config: EngineConfig
@@ -135,7 +138,7 @@ class ShardActor:
                 plan.shard,
                 config=plan.config,
                 clock=SystemClock(),
-                embedder=RemoteEmbedder(plan.card, plan.namespace),
+                embedder=BoundEmbedder(RemoteEmbedder(plan.card, plan.namespace), plan.card),
                 extractor=extractor,
                 stopped=self._stopped,
             )

@@ -82,6 +82,10 @@ def user_of(app: str, shard: int, shards_count: int) -> UserKey:
 class DrawnEmbedder:
     """In place of the embedder actor: a unit vector for each text, drawn with the text as seed."""
 
+    def name(self) -> bytes:
+        """As of the embedder actor."""
+        return encode("drawn")
+
     def card(self) -> bytes:
         """As of the embedder actor."""
         return encode(EmbedderCard("drawn", DIMENSION, b""))

