@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
@@ -19,7 +20,6 @@ from memoray.protocols import Extraction, ExtractionRequest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
 # A few at a time, so that a query is not behind a long job.
@@ -105,16 +105,28 @@ class RemoteEmbedder:
         parts: list[bytes] = []
         for few in _few_at_a_time(texts):
             try:
-                parts.append(self._remote.call("embed", few, is_query, seconds_max=EMBED_SECONDS_MAX))
-            except RayTaskError as error:
-                if isinstance(error.cause, EmbedderUnavailableError):
-                    raise error.cause from None
-                message = f"the embedder failed: {error.cause!r}"
-                raise EmbedderUnavailableError(message) from error
-            except (RayError, GetTimeoutError, NoActorError) as error:
-                message = f"the embedder does not answer: {error}"
-                raise EmbedderUnavailableError(message) from error
-        return from_bytes(b"".join(parts)).reshape(-1, self.dimension)
+                parts.append(self._embed(few, is_query=is_query))
+            except EmbedderUnavailableError:
+                if not parts:
+                    raise
+                break  # what was made is kept, so that many texts get their vectors in several goes
+        made = from_bytes(b"".join(parts)).reshape(-1, self.dimension)
+        if len(made) == len(texts):
+            return made
+        missing = np.full((len(texts) - len(made), self.dimension), np.nan, np.float32)
+        return np.concatenate([made, missing])
+
+    def _embed(self, few: list[str], *, is_query: bool) -> bytes:
+        try:
+            return self._remote.call("embed", few, is_query, seconds_max=EMBED_SECONDS_MAX)
+        except RayTaskError as error:
+            if isinstance(error.cause, EmbedderUnavailableError):
+                raise error.cause from None
+            message = f"the embedder failed: {error.cause!r}"
+            raise EmbedderUnavailableError(message) from error
+        except (RayError, GetTimeoutError, NoActorError) as error:
+            message = f"the embedder does not answer: {error}"
+            raise EmbedderUnavailableError(message) from error
 
 
 class RemoteExtractor:

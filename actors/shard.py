@@ -12,6 +12,8 @@ import logging
 import os
 import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,12 +27,12 @@ from memoray.actors.wire import FindRequest, decode, encode, is_json
 from memoray.config import EngineConfig
 from memoray.engine.binding import EmbedderCard
 from memoray.engine.bound_embedder import BoundEmbedder
-from memoray.engine.change import Change
 from memoray.engine.clock import SystemClock
 from memoray.engine.shard import Shard
 from memoray.errors import FencedError, InvalidRequestError, MemorayError, ShardUnavailableError, UnavailableError
 from memoray.requests import (
     HistoryRequest,
+    OperationsAnswer,
     OperationsRequest,
     ReadRequest,
     ShardStatus,
@@ -44,9 +46,9 @@ from memoray.storage.owner_lock import Owner, OwnerLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
 
     from memoray.actors.coalescer import Reply
+    from memoray.engine.change import Change
     from memoray.events import Receipt
     from memoray.protocols import Extractor
     from memoray.requests import OperationsAnswer
@@ -57,6 +59,7 @@ OPEN_SECONDS_MAX = 60.0
 EXIT_SECONDS = 0.5
 KILL_SECONDS_MAX = 30.0
 REOPEN_SECONDS = 2.0
+EMBEDDING_THREADS = 16
 
 
 class ShardPlan(msgspec.Struct, frozen=True):
@@ -102,6 +105,8 @@ class ShardActor:
         self._takes_over = self._plan.takes_over and not ray.get_runtime_context().was_current_actor_reconstructed
         self._tried_at = 0.0
         self._under_way = UnderWay["Receipt"]()
+        self._applying = UnderWay["OperationsAnswer"]()
+        self._embedding = ThreadPoolExecutor(EMBEDDING_THREADS, "memoray-embed")
         self._writes: dict[str, Callable[[list[bytes]], list[Reply]]] = {
             "submit": self._submit_many,
             "apply": self._apply_many,
@@ -252,10 +257,17 @@ class ShardActor:
         return self._under_way.begin(request, lambda: owner.begin_submit(decode(request, SubmitRequest)))
 
     def _apply_many(self, requests: list[bytes]) -> list[Reply]:
+        """Begin what has not been begun, in a thread: embedding may take long, and others do not wait for it."""
         owner = self._owner()
-        checked = [attempt(_check_apply, owner, request) for request in requests]
-        queued = iter(owner.begin_apply([item for item in checked if isinstance(item, Change)]))
-        begun = [next(queued) if isinstance(item, Change) else item for item in checked]
+        fresh: list[tuple[Change, Future[OperationsAnswer]]] = []
+
+        def start(request: bytes) -> Future[OperationsAnswer]:
+            fresh.append((owner.check_apply(decode(request, OperationsRequest)), Future()))
+            return fresh[-1][1]
+
+        begun = [attempt(self._applying.begin, request, partial(start, request)) for request in requests]
+        if fresh:
+            self._embedding.submit(_apply_all, owner, fresh)
         return await_each(begun, [is_json(request) for request in requests])
 
     def _undo_many(self, requests: list[bytes]) -> list[Reply]:
@@ -276,8 +288,22 @@ class ShardActor:
         return True
 
 
-def _check_apply(owner: Shard, request: bytes) -> Change:
-    return owner.check_apply(decode(request, OperationsRequest))
+def _apply_all(owner: Shard, fresh: list[tuple[Change, Future[OperationsAnswer]]]) -> None:
+    """Embed the texts of several changes at once, and queue the changes; each has somebody waiting."""
+    queued = attempt(owner.begin_apply, [change for change, _ in fresh])
+    for position, (_, promise) in enumerate(fresh):
+        if isinstance(queued, MemorayError):
+            promise.set_exception(queued)
+        else:
+            queued[position].add_done_callback(partial(_pass_on, promise))
+
+
+def _pass_on(promise: Future[OperationsAnswer], done: Future[OperationsAnswer]) -> None:
+    error = done.exception()
+    if error is None:
+        promise.set_result(done.result())
+    else:
+        promise.set_exception(error)
 
 
 def _begin_undo(owner: Shard, request: bytes) -> Future[OperationsAnswer]:

@@ -26,7 +26,7 @@ class OpenAiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     base_url: str = DEFAULT_BASE_URL
     dimension: int | None = None
     timeout: float = 10.0
-    seconds_max: float = 20.0
+    seconds_max: float = 15.0
     query_seconds_max: float = 3.0
     rest_seconds: float = 1.0
 

@@ -80,6 +80,13 @@ class ScriptedVectors:
         return embeddings((vectors * np.float32(3)).tolist())
 
 
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, _request: object, _address: object) -> None:
+        """A client that went away, as one that is out of time does."""
+
+
 class OpenAiServer:
     """The server; use it in a `with` statement."""
 
@@ -89,8 +96,7 @@ class OpenAiServer:
         self._line: dict[str, deque[Reply]] = defaultdict(deque)
         self._responders: dict[str, Responder] = {"/embeddings": ScriptedVectors()}
         self._gates: list[threading.Event] = []
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._http.daemon_threads = True
+        self._http = _Http(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     @property
