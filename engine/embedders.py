@@ -45,7 +45,7 @@ def check_embedder(name: str) -> None:
 
 
 def name_for(fs: FileSystem, store: str) -> str:
-    """What to ask for to get a store's own embedder; the default in a new store, and where it has one of a caller's own.
+    """What to ask for to get a store's own embedder; the default in a new store, or if it has one of a caller's own.
 
     Of an endpoint it is the model alone: where it is and what else was asked for come from the environment or a name.
     """
