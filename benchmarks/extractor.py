@@ -14,6 +14,7 @@ import itertools
 import json
 import sys
 import tempfile
+import time
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 KS = (5, 10, 25)
 SETTLE_SECONDS_MAX = 600.0
+LOOK_SECONDS = 0.05
 ARMS = {"turns": "none", "turns + facts": "offline"}
 
 
@@ -91,6 +93,16 @@ class Arm:
         for session, messages in conversation.sessions:
             self.memory.submit(self._user, session, messages)
         self.memory.wait(self._user, timeout=SETTLE_SECONDS_MAX)
+        self._await_vectors()
+
+    def _await_vectors(self) -> None:
+        """Without an extractor no job makes the vectors of messages: they come between jobs."""
+        deadline = time.monotonic() + SETTLE_SECONDS_MAX
+        while self.memory.status(self._user)[0].unembedded_count:
+            if time.monotonic() > deadline:
+                message = f"conversation {self._conversation.name}: no vectors within {SETTLE_SECONDS_MAX:.0f} s"
+                raise TimeoutError(message)
+            time.sleep(LOOK_SECONDS)
 
     def coverage(self) -> Coverage:
         """Of the evidence turns of answerable questions."""
