@@ -83,7 +83,7 @@ class ScriptedVectors:
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
 
-    def handle_error(self, _request: object, _address: object) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """A client that went away, as one that is out of time does."""
 
 
