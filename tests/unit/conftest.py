@@ -13,9 +13,13 @@ _is_watching = False
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
-    # The standard library imports some of its modules when they are first needed.
-    is_import = event == "open" and str(arguments[0]).endswith((".py", ".pyc"))
-    if _is_watching and event in _FORBIDDEN and not is_import:
+    if not _is_watching or event not in _FORBIDDEN:
+        return
+    # The standard library imports some of its modules when they are first needed; hypothesis keeps notes about source
+    # files that changed; and a descriptor was opened by name before.
+    name = arguments[0]
+    is_import = event == "open" and str(name).endswith((".py", ".pyc"))
+    if not is_import and ".hypothesis" not in str(name) and not (event == "open" and isinstance(name, int)):
         _touched.append(f"{event} {arguments[:1]}")
 
 
