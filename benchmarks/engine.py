@@ -117,7 +117,7 @@ class Engine:
         return self._shard.projections.vectors.search(entries_of(UserKey("bench", user)), vector, k)[0]
 
     def settle(self) -> None:
-        """Let the snapshot be made that is due."""
+        """Let a snapshot be made, as it is by itself when nothing is written for a while."""
         self._shard.seal(SETTLE_SECONDS_MAX)
 
     def close(self) -> None:

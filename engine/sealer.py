@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from memoray.engine.base import Base
@@ -34,6 +35,8 @@ logger = logging.getLogger(__name__)
 # Fewer batches than this are folded while the writer waits.
 SWAP_BATCHES_MAX = 50
 DEEP_CHECK_AFTER_SECONDS = 5.0
+REST_SECONDS = 5.0
+POLL_SECONDS = 0.01
 
 
 class SealedState(NamedTuple):
@@ -107,6 +110,7 @@ class Sealer:
         self._since: list[Batch] = []
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
+        self._published_at = time.monotonic()
 
     @property
     def is_busy(self) -> bool:
@@ -122,12 +126,29 @@ class Sealer:
             FencedError: a newer owner has the log.
             StorageUnavailableError: the log could not go on in a new part.
         """
+        self._published_at = time.monotonic()
         with self._lock:
             if self._thread is not None:
                 self._since.extend(batches)
                 return
         due = max(self._rows_min, 0 if base is None else base.meta.documents_count // 2)
-        if projections.changes_count >= due and not self.error and not self._closing.is_set():
+        if projections.changes_count >= due:
+            self.begin(state, base, projections)
+
+    @property
+    def rest_seconds(self) -> float:
+        """For how long nothing has been written."""
+        return time.monotonic() - self._published_at
+
+    def begin(self, state: ShardState, base: Base | None, projections: Projections) -> None:
+        """Begin to seal, unless that is under way or has too little to do; called in the writer's thread.
+
+        Raises:
+            FencedError: a newer owner has the log.
+            StorageUnavailableError: the log could not go on in a new part.
+        """
+        is_free = self._thread is None and not self.error and not self._closing.is_set()
+        if is_free and projections.changes_count >= self._rows_min:
             self._begin(state, base, projections)
 
     def _begin(self, state: ShardState, base: Base | None, projections: Projections) -> None:
@@ -201,6 +222,40 @@ class Sealer:
         if thread is not None:
             thread.join(timeout)
         return self._thread is None
+
+    def seal(self, begin: Callable[[], None], timeout: float) -> bool:
+        """Seal now, if there is enough to do; False if that takes longer than `timeout` seconds.
+
+        `begin` calls the method of that name in the writer's thread, behind the writes before this.
+        """
+        deadline = time.monotonic() + timeout
+        is_begun = False
+        while self.is_busy or not is_begun:
+            if time.monotonic() > deadline:
+                return False
+            if self.is_busy:  # what is under way began before the latest changes
+                time.sleep(POLL_SECONDS)
+            else:
+                begin()
+                is_begun = True
+        return True
+
+    def seal_at_rest(self, begin: Callable[[], None]) -> None:
+        """Now and then, when nothing has been written for a while, begin with what would not be due under load.
+
+        So that the next opening has little to read. `begin` calls the method of that name in the writer's thread.
+        """
+
+        def look() -> None:
+            while not self._closing.wait(REST_SECONDS):
+                if self.rest_seconds >= REST_SECONDS:
+                    try:
+                        begin()
+                    except MemorayError as error:
+                        logger.warning("no snapshot at rest: %s", error)
+                        return
+
+        threading.Thread(target=look, name="memoray-rest", daemon=True).start()
 
     def check_later(self, sealed: SealedState, stop: Callable[[MemorayError], None]) -> None:
         """Compare every byte of a base with what was written, in a thread of its own, some seconds from now.

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 WRITE_SECONDS_MAX = 60.0
-POLL_SECONDS = 0.01
 
 T = TypeVar("T")
 
@@ -156,6 +155,8 @@ class Shard:
         )
         if self._sealer is not None and self._sealed is not None:
             self._sealer.check_later(self._sealed, self._stop)
+        if self._sealer is not None:
+            self._sealer.seal_at_rest(self._begin_seal)
         self._runner.start(busy_users(state, self._base))
 
     def _on_stopped(self, error: MemorayError) -> None:
@@ -204,15 +205,17 @@ class Shard:
         if self._sealer is not None:
             self._sealer.published(state, batches, self._base, self.projections)
 
+    def _begin_seal(self) -> None:
+        def begin() -> ShardState:
+            if self._sealer is not None:
+                self._sealer.begin(self.state(), self._base, self.projections)
+            return self.state()
+
+        self._writer.exchange(begin, WRITE_SECONDS_MAX)
+
     def seal(self, timeout: float = 600.0) -> bool:
-        """Wait until no snapshot is due or being made; False if that takes longer than `timeout` seconds."""
-        deadline = time.monotonic() + timeout
-        self._writer.exchange(self.state, timeout)  # one comes up behind the writes before this
-        while self._sealer is not None and self._sealer.is_busy:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(POLL_SECONDS)
-        return True
+        """Make a snapshot now, if enough has changed; False if that takes longer than `timeout` seconds."""
+        return self._sealer is None or self._sealer.seal(self._begin_seal, timeout)
 
     # --- writes ---
 
