@@ -44,7 +44,7 @@ _COUNT = (
     r"(?P<count>\d{1,3}|an?|one|(?:a )?couple(?: of)?|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
     r"|fifteen|twenty)"
 )
-_UNIT = r"(?P<unit>day|week|month|year)s?"
+_UNIT = r"(?P<unit>fortnight|day|week|month|year)s?"
 _WHICH = r"(?P<which>last|past|previous|this|next|coming|following)"
 _PART = r"(?: (?:early |late )?(?:morning|afternoon|evening|night)\b(?!s))?"
 
@@ -65,9 +65,17 @@ _PAST = re.compile(
 )
 
 
+_IS = re.compile(r"(?:\b(?:is|are)|'s|'re) $", re.IGNORECASE)
+# What was to come when it was past: "it was due on the 1st".
+_WAS_TO_COME = re.compile(
+    r"\b(?:was|were|had been) (?:\w{1,20} )?(?:due|going to|scheduled|supposed to|hoping to|planning (?:to|on|for))\b",
+    re.IGNORECASE,
+)
+
+
 def is_to_come(sentence: str) -> bool:
     """Whether a sentence speaks of what is to come, by its verbs."""
-    return bool(_TO_COME.search(sentence.replace("\u2019", "'")))
+    return bool(_TO_COME.search(_WAS_TO_COME.sub("was", sentence.replace("\u2019", "'"))))
 
 
 def _side(sentence: str) -> int:
@@ -98,15 +106,26 @@ def _weekday_number(match: re.Match[str]) -> int:
 
 
 def _ago(match: re.Match[str], now: datetime) -> Span:
-    return spans.shifted(-_count_of(match), match["unit"].lower(), now)
+    return _counted(-1, match, now)
+
+
+def _half_ago(match: re.Match[str], now: datetime) -> Span:
+    return spans.shifted(-6, "month", now) if match["unit"].lower() == "year" else spans.shifted(-30, "minute", now)
 
 
 def _ahead(match: re.Match[str], now: datetime) -> Span:
-    return spans.shifted(_count_of(match), match["unit"].lower(), now)
+    return _counted(1, match, now)
+
+
+def _counted(sign: int, match: re.Match[str], now: datetime) -> Span:
+    count, unit = _count_of(match), match["unit"].lower()
+    return (
+        spans.shifted(sign * 2 * count, "week", now) if unit == "fortnight" else spans.shifted(sign * count, unit, now)
+    )
 
 
 def _ahead_or_how_long(match: re.Match[str], now: datetime) -> Span:
-    if is_to_come(match.string):
+    if is_to_come(match.string) or _IS.search(match.string[: match.start()]):
         return _ahead(match, now)
     message = "how long it took: done in two weeks"
     raise ValueError(message)
@@ -249,7 +268,12 @@ _SEASON = r"(?P<season>spring|summer|autumn|fall|winter)"
 _BESIDE = r"the (?P<what>day|week|weekend|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day) (?P<side>before|after)"
 _IN = r"(?P<which>last|next|this|in|since|during|back in)"
 _ISO_CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d)(?::\d\d(?:\.\d{1,9})?)?(?P<zone>Z|[+-]\d\d:?\d\d)?"
-_SINCE_WHEN = r"(?:\b(?:have|has)|'ve)\b[^.;]{1,60}?\b(?P<core>for) (?:the (?:last|past) )?"
+_SINCE_WHEN = r"(?:\b(?:have|has)|'ve)\b(?! to\b)[^.;]{1,60}?\b(?P<core>for) (?:the (?:last|past) )?"
+# What takes days or weeks is more often planned, "I have booked it for two weeks", than going on since then.
+_SINCE_LATELY = (
+    r"(?:\b(?:have|has)|'ve|'s) (?:\w{1,20} )?(?:been|had|felt|known|lived|worked)\b[^.;]{0,60}?\b(?P<core>for)"
+    r" (?:the (?:last|past) )?"
+)
 _NO_HABIT = r"(?!s| (?:morning|afternoon|evening|night)s)"
 # "On Friday, 20 March": the date says more than the weekday.
 _ANY_DATE = re.sub(r"\?P<\w+>", "?:", rf"{_DAY_AND_MONTH}|{_MONTH_AND_DAY}")
@@ -268,11 +292,13 @@ RULES: tuple[Rule, ...] = tuple(
         (rf"\byesterday{_PART}|\blast night\b", _days(-1)),
         (rf"\btomorrow{_PART}", _days(1)),
         (r"\b(?:(?:earlier|later) )?today\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b", _days(0)),
-        (rf"\b{_COUNT} (?P<unit>minute|hour|day|week|month|year)s? ago\b", _ago),
+        (rf"(?<!\bhalf )\b{_COUNT} (?P<unit>minute|hour|day|week|fortnight|month|year)s? ago\b", _ago),
+        (r"\bhalf an? (?P<unit>hour|year) ago\b", _half_ago),
         (rf"\b{_COUNT} {_WEEKDAY}s ago\b", _weekdays_ago),
         (rf"\bin {_COUNT} {_UNIT}\b'?(?: time)?(?! (?:of|old)\b)", _ahead_or_how_long),
         (rf"\b{_COUNT} {_UNIT} from (?:now|today)\b", _ahead),
         (rf"{_SINCE_WHEN}{_COUNT} (?P<unit>month|year)s?\b(?! (?:of|old)\b)", _ago),
+        (rf"{_SINCE_LATELY}{_COUNT} (?P<unit>day|week)s?\b(?! (?:of|old)\b)", _ago),
         (rf"\b(?:this )?{_WHICH} weekend\b", _weekend),
         (rf"\b{_WHICH} (?P<unit>week|month|year)\b(?! (?:of|on {_WEEKDAY})\b)", _unit),
         (r"\bthe (?P<unit>week|month|year) (?P<side>before last|after next)\b", _beyond),
@@ -290,8 +316,11 @@ RULES: tuple[Rule, ...] = tuple(
         (r"\bon the (?P<day>\d{1,2})(?:st|nd|rd|th)\b(?=\s*(?:[,.;:!)]|$|at\b|and\b|with\b))", _day_of_month),
         (rf"\b(?:{_IN} )?{_VAGUE}{_MONTH},? (?:of )?{_YEAR}\b", _month),
         (rf"\b{_IN} {_VAGUE}{_MONTH}(?P<year>)(?! \d)(?!\w)", _month),
+        (rf"\b(?P<which>at) the (?:end|start|beginning) of {_MONTH}(?P<year>)(?! \d)(?!\w)", _month),
         (rf"\b(?P<which>last|this|next) {_SEASON}\b", _season),
         (rf"\b(?:(?:in|during|since) )?(?:the )?{_SEASON}(?: of)? {_YEAR}\b", _season),
         (rf"\b(?:in|since|back in|during) {_VAGUE}{_YEAR}(?!\w){_NOT_COUNTED}", _year),
+        (rf"\bfrom {_YEAR} (?:to|until|till) (?:19|20)\d\d(?!\w){_NOT_COUNTED}", _year),
+        (rf"\bbetween {_YEAR} and (?:19|20)\d\d(?!\w){_NOT_COUNTED}", _year),
     ]
 )

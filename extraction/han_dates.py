@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _WEEKDAYS = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6}
+_WEEKDAYS |= {"月": 0, "火": 1, "水": 2, "木": 3, "金": 4, "土": 5}
 _UNITS = {"分钟": "minute", "小时": "hour", "天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week"} | {
     "週間": "week",
     "月": "month",
@@ -137,6 +138,7 @@ RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span]], 
         (rf"了{_COUNT}年了", _for_years),
         (rf"{_WHICH_WEEK}{_WEEK}(?P<weekday>[一二三四五六日天])", _weekday_of_week),
         (rf"(?<![每上下这本个一]){_WEEK}(?P<weekday>[一二三四五六日天])", _weekday_by_tense),
+        ("(?P<which>[先今来])週の?(?P<weekday>[月火水木金土日])(?:曜日?)", _weekday_of_week),
         (rf"{_WHICH_WEEK}周末", _weekend),
         (rf"{_WHICH_WEEK}{_WEEK}(?![一二三四五六日天末])|(?P<japanese>[先今来])週", _unit),
         (rf"(?P<which>上|这|本|下)(?:个|一)?月(?:份|的)?{_DAY}", _day_of_month),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from memoray.messages import Turn
 
 MODEL = "offline"
-RULES_VERSION = "2"
+RULES_VERSION = "3"
 UNNAMED_USER = "User"
 
 _HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff]")

@@ -61,6 +61,10 @@ ROWS = [
     Row("wed", "I'm moving to Ghent in two weeks.", "2026-03-30", WEEK),
     Row("wed", "The release is due two days from now.", "2026-03-20", DAY),
     Row("wed", "We went climbing two Fridays ago.", "2026-03-06", DAY),
+    Row("wed", "I broke the mug a fortnight ago.", "2026-03-02", WEEK),
+    Row("wed", "Half a year ago I sold the piano.", "2025-09-01", MONTH),
+    Row("wed", "Half an hour ago the bell rang.", "2026-03-18", DAY),
+    Row("wed", "The recital is in six days.", "2026-03-24", DAY),
     # Weeks, months, years.
     Row("wed", "We repainted the kitchen last week.", "2026-03-09", WEEK),
     Row("sun", "This week I only ate at home.", "2025-06-09", WEEK),
@@ -102,6 +106,8 @@ ROWS = [
     Row("wed", "On Friday 27 March we fly to Oslo.", "2026-03-27", DAY),
     Row("wed", "The bill came on the 5th.", "2026-03-05", DAY),
     Row("wed", "I will pay the deposit on the 5th.", "2026-04-05", DAY),
+    Row("wed", "The essay was due on the 12th.", "2026-03-12", DAY),
+    Row("wed", "We were going to paint on the 20th.", "2026-02-20", DAY),
     Row("wed", "The week before 9 June 2025 I had the flu.", "2025-06-02", WEEK),
     Row("wed", "We hiked the Saturday before 12 March 2026.", "2026-03-07", DAY),
     # Months, seasons, years.
@@ -113,7 +119,12 @@ ROWS = [
     Row("wed", "Back in 2012 I lived in Oslo.", "2012-01-01", YEAR),
     Row("wed", "Last summer I learned to surf.", "2025-01-01", YEAR),
     Row("sun", "We cycled along the Danube in the summer of 2019.", "2019-01-01", YEAR),
+    Row("wed", "At the end of February the heating failed.", "2026-02-01", MONTH),
+    Row("wed", "I rowed for the club from 2003 to 2009.", "2003-01-01", YEAR),
+    Row("wed", "Between 1998 and 2001 we had a farm.", "1998-01-01", YEAR),
     # Since when.
+    Row("wed", "She has been ill for ten days.", "2026-03-08", DAY),
+    Row("wed", "I've felt dizzy for two weeks.", "2026-03-02", WEEK),
     Row("wed", "I have worked at the library since 2019.", "2019-01-01", YEAR),
     Row("wed", "I've been a vegetarian since last year.", "2025-01-01", YEAR),
     Row("wed", "I have lived in Porto for 4 years.", "2022-01-01", YEAR),
@@ -145,6 +156,7 @@ ROWS = [
     Row("sun", "我两年前开始学钢琴。", "2023-01-01", YEAR),
     Row("wed", "这周末我要去爬山。", "2026-03-21", DAY),
     Row("wed", "我下个月5号去东京。", "2026-04-05", DAY),
+    Row("wed", "来週の金曜日に友達に会います。", "2026-03-27", DAY),
 ]
 
 KNOWN_LIMITS = [
