@@ -28,6 +28,7 @@ import memoray
 from benchmarks.dated_sentences import DATED, SAID_AT, Dated
 from benchmarks.locomo_data import ANSWERABLE, TUNING, Conversation, Question, load_conversations
 from memoray.engine.embedders import build_embedder
+from memoray.errors import InvalidRequestError
 from memoray.extraction.offline import OfflineExtractor
 from memoray.keys import UserKey
 from memoray.messages import Turn, TurnId
@@ -198,7 +199,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     console = Console(file=sys.stderr if chosen.json else sys.stdout)
     judged = [(row, *dated_right(row)) for row in DATED]
     right = sum(is_right for _, is_right, _ in judged)
-    conversations = load_conversations(chosen.data, chosen.conversations)
+    try:
+        conversations = load_conversations(chosen.data, chosen.conversations)
+    except InvalidRequestError as error:
+        parser.error(str(error))
     with Progress(console=console, transient=True) as progress:
         reports = measure(conversations, build_embedder(chosen.embedder), progress)
     if chosen.json:
