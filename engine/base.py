@@ -11,6 +11,7 @@ One file of columns. A table's rows are sorted by user, then by key; `user.<tabl
     session   key, value (msgpack of what is not a map), first (where its turns begin in by_place)
     retired   key, seq
     request   key (hash, in the order of arrival), value (msgpack of the answer), by_key: rows by hash
+    long      the keyword index's long lists of postings: key (prefix and term), start, posting, count_max
 
 Entries and turns have their terms beside them (length, terms), so that sealing again analyses nothing again.
 """
@@ -46,7 +47,7 @@ from memoray.messages import Turn
 from memoray.storage.columns import Binary, Keys, read_columns
 from memoray.storage.keyword_space import SealedDocuments
 from memoray.storage.near_vectors import read_near
-from memoray.storage.sealed_keywords import SealedKeywords
+from memoray.storage.sealed_keywords import LongPostings, SealedKeywords
 from memoray.storage.vector_space import SealedVectors
 
 if TYPE_CHECKING:
@@ -141,11 +142,15 @@ class Base:
             raise CorruptionError(path, 0, expected="the description of a base", found=str(error)) from error
         self._entries = Decoded(self.columns, "entry", msgspec.msgpack.Decoder(Entry))
         self._turns = Decoded(self.columns, "turn", msgspec.msgpack.Decoder(Turn))
-        self._keywords = SealedKeywords(directory / KEYWORDS_NAME, self.meta.documents_count)
+        self._keywords = SealedKeywords(directory / KEYWORDS_NAME, self.meta.documents_count, self._long())
         self._near = {
             (table, number): read_near(directory / near_name(table, number), self._count(table, number))
             for table, number in self.meta.near
         }
+
+    def _long(self) -> LongPostings:
+        names = ("key", "start", "posting", "count_max")
+        return LongPostings(*(self.columns[f"long.{name}"] for name in names))
 
     @property
     def users_count(self) -> int:

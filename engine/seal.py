@@ -20,7 +20,7 @@ from memoray.entries import identity_of_entry
 from memoray.keys import UserKey, length_prefixed
 from memoray.storage.columns import Binary, write_columns
 from memoray.storage.near_vectors import build_near, write_near
-from memoray.storage.sealed_keywords import write_keywords
+from memoray.storage.sealed_keywords import LONG_MIN, LongLists, write_keywords
 from memoray.text import ANALYSIS_VERSION
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ def write_base(moment: Moment, directory: Path) -> None:
     keywords = directory / KEYWORDS_NAME
     keywords.mkdir()
     documents = list(_documents(columns))
-    write_keywords(keywords, _read_documents(columns, documents))
+    lists = LongLists()
+    write_keywords(keywords, _read_documents(columns, documents, lists))
+    names = ("long.key", "long.start", "long.posting", "long.count_max")
+    columns.update(zip(names, lists.columns(), strict=True))
     state = moment.state
     assert state.recorded_at is not None, "a moment with events has a time"
     meta = BaseMeta(
@@ -125,10 +128,14 @@ def _documents(columns: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
 
 
 def _read_documents(
-    columns: Mapping[str, Any], documents: Iterable[tuple[str, int, int]]
+    columns: Mapping[str, Any], documents: Iterable[tuple[str, int, int]], lists: LongLists
 ) -> Iterator[tuple[int, str, Mapping[str, int]]]:
     for table, number, row in documents:
-        yield row, keyword_prefix(table, number), unpacked(columns[f"{table}.terms"][row])
+        starts = columns[f"user.{table}"]
+        prefix, counts = keyword_prefix(table, number), unpacked(columns[f"{table}.terms"][row])
+        if starts[number + 1] - starts[number] >= LONG_MIN:
+            lists.take(row, prefix, counts)
+        yield row, prefix, counts
 
 
 class _Sealing:

@@ -19,6 +19,7 @@ import numpy as np
 import tantivy
 
 from memoray.errors import CorruptionError, InternalError
+from memoray.storage.columns import Binary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,6 +35,8 @@ WRITER_HEAP_BYTES = 64 * 2**20
 CACHE_BYTES_MAX = 64 * 2**20
 ITEM_BYTES = 200  # of a cached item beside its array, about
 TERM_BYTES_MAX = 1024
+# A list of so many postings is a long one.
+LONG_MIN = 256
 HASHED = "\x1f"
 AT_LEAST = "\x1e"
 NOTHING = np.empty(0, np.int64)
@@ -98,10 +101,56 @@ def write_keywords(directory: Path, documents: Iterable[tuple[int, str, Mapping[
         raise InternalError(message)
 
 
+class LongPostings:
+    """The long lists of an index beside it, as arrays: Tantivy's Python hands out postings one object at a time."""
+
+    def __init__(self, keys: Binary, starts: Postings, postings: Postings, count_max: Postings) -> None:
+        """View columns: keys (prefix and term), sorted bytewise; where each list begins; the lists; highest counts."""
+        self._keys = keys
+        self._starts = starts
+        self._postings = postings
+        self._count_max = count_max
+
+    def get(self, key: str) -> tuple[Postings, int] | None:
+        """A list as `SealedKeywords.of_term` gives it, if it is a long one."""
+        row = self._keys.find(key.encode(), 0, len(self._keys))
+        if row < 0:
+            return None
+        return self._postings[self._starts[row] : self._starts[row + 1]], int(self._count_max[row])
+
+
+class LongLists:
+    """Collects the long lists of documents while they are being indexed."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lists: dict[str, list[int]] = {}
+
+    def take(self, number: int, prefix: str, counts: Mapping[str, int]) -> None:
+        """Take in a document; numbers ascend within a prefix."""
+        lists = self._lists
+        for term, count in counts.items():
+            key = prefix + term
+            known = lists.get(key)
+            if known is None:
+                lists[key] = [posting(number, count)]
+            else:
+                known.append(posting(number, count))
+
+    def columns(self) -> tuple[Binary, Postings, Postings, Postings]:
+        """What `LongPostings` views."""
+        chosen = sorted((key.encode(), found) for key, found in self._lists.items() if len(found) >= LONG_MIN)
+        arrays = [np.array(found, np.int64) for _, found in chosen]
+        starts = np.cumsum([0, *map(len, arrays)])
+        count_max = np.array([int((array & COUNT_MAX).max()) for array in arrays], np.int64)
+        joined = np.concatenate(arrays) if arrays else NOTHING
+        return Binary.of([key for key, _ in chosen]), starts, joined, count_max
+
+
 class SealedKeywords:
     """An index that `write_keywords` wrote. Any number of threads may read."""
 
-    def __init__(self, directory: Path, documents_count: int) -> None:
+    def __init__(self, directory: Path, documents_count: int, long: LongPostings | None = None) -> None:
         """Open it.
 
         Raises:
@@ -117,6 +166,7 @@ class SealedKeywords:
             found = f"{self._searcher.num_docs}"
             raise CorruptionError(str(directory), 0, expected=f"{documents_count} documents", found=found)
         self._schema = _schema()
+        self._long = long
         self._cached: OrderedDict[str, tuple[Postings, int]] = OrderedDict()
         self._cached_bytes = 0
         self._lock = threading.Lock()
@@ -124,6 +174,9 @@ class SealedKeywords:
     def of_term(self, prefix: str, term: str) -> tuple[Postings, int]:
         """Postings of a term (`bounded`) in a space, by number, not to be written to; and the highest count in them."""
         key = prefix + term
+        long = None if self._long is None else self._long.get(key)
+        if long is not None:
+            return long
         with self._lock:
             known = self._cached.get(key)
             if known is not None:

@@ -14,7 +14,7 @@ from memoray.storage.columns import Keys
 from memoray.storage.keyword_space import SealedDocuments
 from memoray.storage.keywords import KeywordIndex
 from memoray.storage.near_vectors import build_near
-from memoray.storage.sealed_keywords import SealedKeywords, bounded, write_keywords
+from memoray.storage.sealed_keywords import LongLists, LongPostings, SealedKeywords, bounded, write_keywords
 from memoray.storage.vector_space import SealedVectors
 from memoray.storage.vectors import VectorIndex
 from tests.support.naive_indexes import NaiveKeywords, NaiveVectors
@@ -42,7 +42,10 @@ class _Documents:
                 documents.append((number, prefix, counts))
             self._parts[space] = prefix, first, keys, [held[key].total() for key in keys]
         write_keywords(directory, documents)
-        self._index = SealedKeywords(directory, len(documents))
+        lists = LongLists()
+        for document in documents:
+            lists.take(*document)
+        self._index = SealedKeywords(directory, len(documents), LongPostings(*lists.columns()))
 
     def documents(self, space: Hashable) -> SealedDocuments | None:
         part = self._parts.get(space)
