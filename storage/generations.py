@@ -62,13 +62,26 @@ def publish_generation(root: Path, seq: int, epoch: int, write: Callable[[Path],
         write: makes its files in an empty directory.
 
     Raises:
-        OSError: the file system refused; nothing is left but perhaps a directory that the next owner removes.
+        OSError: the file system refused; nothing is left of it.
     """
     root.mkdir(parents=True, exist_ok=True)
     path = root / f"{seq:012d}-{epoch:08d}"
     aside = path.with_name(path.name + ".new")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
+    try:
+        _fill(aside, write)
+        aside.rename(path)
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True)  # on a disk that may be full
+        raise
+    reach("seal_renamed")
+    _sync(root)
+    return Generation(seq, epoch, path)
+
+
+def _fill(aside: Path, write: Callable[[Path], None]) -> None:
+    """Have the files made, and everything synced but the name of the directory."""
     reach("seal_begun")
     write(aside)
     reach("seal_written")
@@ -77,10 +90,6 @@ def publish_generation(root: Path, seq: int, epoch: int, write: Callable[[Path],
     for file in (*_files(aside), *(folder for folder in aside.rglob("*") if folder.is_dir()), aside):
         _sync(file)
     reach("seal_synced")
-    aside.rename(path)
-    reach("seal_renamed")
-    _sync(root)
-    return Generation(seq, epoch, path)
 
 
 def remove_older(root: Path, seq: int, epoch: int) -> None:

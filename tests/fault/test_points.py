@@ -76,3 +76,9 @@ def test_the_disk_refuses_at_every_point(tmp_path: Path, point: str) -> None:
     told = run_and_fail(tmp_path, SEED, point, 1 if point.startswith("seal") else 2)
     assert_files_keep(str(tmp_path), commands(SEED), told)
     finish(str(tmp_path), commands(SEED), told)
+
+
+@pytest.mark.parametrize("point", ["seal_begun", "seal_written", "seal_synced"])
+def test_a_snapshot_that_could_not_be_made_leaves_nothing_behind(tmp_path: Path, point: str) -> None:
+    run_and_fail(tmp_path, SEED, point, 1)
+    assert list((tmp_path / "shards" / "0000" / "snapshots").glob("*.new")) == []
