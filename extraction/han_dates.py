@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from memoray.extraction.spans import Span
 
 _DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
-_WEEKDAYS = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6}
-_WEEKDAYS |= {"月": 0, "火": 1, "水": 2, "木": 3, "金": 4, "土": 5}
+_WEEKDAYS = {
+    **{"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6},
+    **{"月": 0, "火": 1, "水": 2, "木": 3, "金": 4, "土": 5},
+}
 _UNITS = {"分钟": "minute", "小时": "hour", "天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week"} | {
     "週間": "week",
     "月": "month",

@@ -257,21 +257,53 @@ def index_terms(text: str, language: str = "english") -> list[str]:
     Raises:
         InvalidRequestError: there is no stemmer for the language; the message lists those there are.
     """
+    terms_of = _terms_of_words(language)
+    if text.isascii() and "'" not in text:
+        pairs = _ASCII_TOKEN.findall(text.lower())
+        terms = [term for pair in pairs for term in terms_of[pair]]
+        if terms or not pairs:
+            return terms
     found = words_of(text)
-    kept = [token for token in found if token[1] not in FUNCTION_WORDS] or found
-    stemmed = iter(stems([word for script, word in kept if script == "word"], language))
-    terms: list[str] = []
-    for script, word in kept:
+    return [term for word in found for term in terms_of[word]] or [
+        term for word in found for term in terms_of.all(word)
+    ]
+
+
+class _TermsOfWords(dict[Word, tuple[str, ...]]):
+    """Terms by word, made when they are asked for first; of a function word there are none.
+
+    A word is named as `words_of` does, or as a match of `_ASCII_TOKEN`: a number and "", or "" and a word.
+    """
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._language = language
+
+    def __missing__(self, word: Word) -> tuple[str, ...]:
+        number, plain = word
+        named = word if number and plain else ("word", plain) if plain else ("number", number)
+        terms = () if named[1] in FUNCTION_WORDS else self.all(named)
+        self[word] = terms
+        return terms
+
+    def all(self, word: Word) -> tuple[str, ...]:
+        """Terms of a word, whatever it is."""
+        script, text = word
         if script == "word":
-            terms.append(next(stemmed))
-            if not word.isascii() and _HANGUL_WORD.match(word):
-                terms += _pairs(word)
-        elif script == "number":
-            terms.append(bare_number(word))
-        else:
-            terms += _pairs(word)
-            terms += _han_characters(word)
-    return terms
+            pairs = _pairs(text) if not text.isascii() and _HANGUL_WORD.match(text) else []
+            return (*stems([text], self._language), *pairs)
+        if script == "number":
+            return (bare_number(text),)
+        return (*_pairs(text), *_han_characters(text))
+
+
+def _terms_of_words(language: str) -> _TermsOfWords:
+    of_thread = _stems()
+    known: _TermsOfWords | None = getattr(of_thread, f"terms_{language}", None)
+    if known is None or len(known) > STEMS_KNOWN_MAX:
+        known = _TermsOfWords(check_language(language))
+        setattr(of_thread, f"terms_{language}", known)
+    return known
 
 
 _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?%?")
