@@ -42,7 +42,7 @@ from memoray.engine.layered import Layered
 from memoray.engine.state import JobState, ShardState, UserState, Window
 from memoray.entries import Entry
 from memoray.errors import CorruptionError
-from memoray.keys import UserKey, length_prefixed
+from memoray.keys import UserKey, user_bytes
 from memoray.messages import Turn
 from memoray.storage.columns import Binary, Keys, read_columns
 from memoray.storage.keyword_space import SealedDocuments
@@ -160,7 +160,7 @@ class Base:
     def number_of(self, user: UserKey) -> int:
         """A user's number; -1 if it has none."""
         keys: Binary = self.columns["user.key"]
-        return keys.find(length_prefixed(user.app_name, user.user_id), 0, len(keys))
+        return keys.find(user_bytes(user), 0, len(keys))
 
     def user_key(self, number: int) -> UserKey:
         """The user of a number."""

@@ -6,25 +6,26 @@ column by column; what is done row by row is done for changed rows alone.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from memoray.engine.base import COLUMNS_NAME, KEYWORDS_NAME, BaseMeta, keyword_prefix, near_name
-from memoray.engine.base_maps import SESSION_FIELDS, SessionValue
+from memoray.engine.base_maps import HASH_BYTES, SESSION_FIELDS, SessionValue
 from memoray.engine.layered import Layered
 from memoray.engine.projections import entries_of, turns_of
-from memoray.engine.seal_tables import Change, NewRow, Table, unpacked
+from memoray.engine.seal_tables import NewRow, Table, unpacked
 from memoray.entries import identity_of_entry
-from memoray.keys import UserKey, length_prefixed
+from memoray.keys import UserKey, user_bytes
 from memoray.storage.columns import Binary, write_columns
 from memoray.storage.near_vectors import build_near, write_near
 from memoray.storage.sealed_keywords import LONG_MIN, LongLists, write_keywords
 from memoray.text import ANALYSIS_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 FORMAT_VERSION = 1
-HASH_BYTES = 16
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -67,7 +67,7 @@ class Moment(NamedTuple):
 
 
 def write_base(moment: Moment, directory: Path) -> None:
-    """Write the files of a base into an empty directory. Columns are synced, the rest is the caller's to sync.
+    """Write the files of a base into an empty directory. Not synced: the caller syncs all files of a generation.
 
     Raises:
         OSError: the file system refused.
@@ -77,9 +77,8 @@ def write_base(moment: Moment, directory: Path) -> None:
     near = tuple(_write_near(columns, directory))
     keywords = directory / KEYWORDS_NAME
     keywords.mkdir()
-    documents = list(_documents(columns))
     lists = LongLists()
-    write_keywords(keywords, _read_documents(columns, documents, lists))
+    documents_count = write_keywords(keywords, _documents(columns, lists))
     names = ("long.key", "long.start", "long.posting", "long.count_max")
     columns.update(zip(names, lists.columns(), strict=True))
     state = moment.state
@@ -100,7 +99,7 @@ def write_base(moment: Moment, directory: Path) -> None:
         requests_age_seconds_max=state.window.age_seconds_max,
         requests_first=state.window.first,
         requests_last=state.window.last,
-        documents_count=len(documents),
+        documents_count=documents_count,
         near=near,
     )
     write_columns(directory / COLUMNS_NAME, columns, _pack(meta))
@@ -108,34 +107,26 @@ def write_base(moment: Moment, directory: Path) -> None:
 
 def _write_near(columns: Mapping[str, Any], directory: Path) -> Iterator[tuple[str, int]]:
     for table in ("entry", "turn"):
-        starts = columns[f"user.{table}"]
-        for number, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+        for number, (start, end) in enumerate(itertools.pairwise(columns[f"user.{table}"].tolist())):
             index = build_near(columns[f"{table}.vector"][start:end])
             if index is not None:
                 write_near(index, directory / near_name(table, number))
                 yield table, number
 
 
-def _documents(columns: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    """Table, user number and row of everything that keywords can find."""
+def _documents(columns: Mapping[str, Any], lists: LongLists) -> Iterator[tuple[int, str, Mapping[str, int]]]:
+    """Everything that keywords can find, as `write_keywords` takes it; `lists` takes in what may have long lists."""
     for table in ("entry", "turn"):
-        starts = columns[f"user.{table}"].tolist()
+        starts, terms = columns[f"user.{table}"].tolist(), columns[f"{table}.terms"]
         is_out = columns["turn.withdrawn"] > 0 if table == "turn" else None
-        for number in range(len(starts) - 1):
-            for row in range(starts[number], starts[number + 1]):
+        for number, (start, end) in enumerate(itertools.pairwise(starts)):
+            prefix = keyword_prefix(table, number)
+            for row in range(start, end):
                 if is_out is None or not is_out[row]:
-                    yield table, number, row
-
-
-def _read_documents(
-    columns: Mapping[str, Any], documents: Iterable[tuple[str, int, int]], lists: LongLists
-) -> Iterator[tuple[int, str, Mapping[str, int]]]:
-    for table, number, row in documents:
-        starts = columns[f"user.{table}"]
-        prefix, counts = keyword_prefix(table, number), unpacked(columns[f"{table}.terms"][row])
-        if starts[number + 1] - starts[number] >= LONG_MIN:
-            lists.take(row, prefix, counts)
-        yield row, prefix, counts
+                    counts = unpacked(terms[row])
+                    if end - start >= LONG_MIN:
+                        lists.take(row, prefix, counts)
+                    yield row, prefix, counts
 
 
 class _Sealing:
@@ -147,7 +138,7 @@ class _Sealing:
         users = moment.state.users
         self._changed: dict[UserKey, UserState] = dict((users.changed if isinstance(users, Layered) else users).items())
         known = [] if self._base is None else [self._base.user_key(number) for number in range(self._base.users_count)]
-        self._users = sorted({*known, *self._changed}, key=_user_bytes)
+        self._users = sorted({*known, *self._changed}, key=user_bytes)
         self._number_of = {user: number for number, user in enumerate(self._users)}
         self._new_number = np.array([self._number_of[user] for user in known], np.int64)
         columns = None if self._base is None else self._base.columns
@@ -176,7 +167,7 @@ class _Sealing:
 
     def _entries(self, user: UserKey, state: UserState) -> None:
         table = self._tables["entry"]
-        changes = [_change(each, self._base) for each in (state.entries, state.entries_unembedded)]
+        changes = [_changed_keys(each) for each in (state.entries, state.entries_unembedded)]
         space = _Space(self._moment, entries_of(user), table, self._old_number(user))
         for key in table.leave_out(self._old_number(user), changes, state.entries):
             entry = state.entries.get(key)
@@ -187,7 +178,7 @@ class _Sealing:
     def _turns(self, user: UserKey, state: UserState) -> None:
         table = self._tables["turn"]
         maps = (state.turns, state.withdrawn, state.supports, state.turns_unembedded)
-        changes = [_change(each, self._base) for each in maps]
+        changes = [_changed_keys(each) for each in maps]
         space = _Space(self._moment, turns_of(user), table, self._old_number(user))
         for key in table.leave_out(self._old_number(user), changes, state.turns):
             turn = state.turns[key]
@@ -201,14 +192,14 @@ class _Sealing:
 
     def _sessions(self, user: UserKey, state: UserState) -> None:
         table = self._tables["session"]
-        for key in table.leave_out(self._old_number(user), [_change(state.sessions, self._base)], state.sessions):
+        for key in table.leave_out(self._old_number(user), [_changed_keys(state.sessions)], state.sessions):
             session = state.sessions[key]
             value = SessionValue(**{name: getattr(session, name) for name in SESSION_FIELDS})
             table.add(NewRow(self._number_of[user], key.encode(), _pack(value), {}))
 
     def _retired(self, user: UserKey, state: UserState) -> None:
         table = self._tables["retired"]
-        for key in table.leave_out(self._old_number(user), [_change(state.retired, self._base)], state.retired):
+        for key in table.leave_out(self._old_number(user), [_changed_keys(state.retired)], state.retired):
             seq = state.retired.get(key)
             if seq is not None:
                 table.add(NewRow(self._number_of[user], key.encode(), b"", {"seq": seq}))
@@ -262,7 +253,7 @@ class _Sealing:
             )
             counts[:, number] = [len(each) for each in maps]
         made: dict[str, Any] = {
-            "user.key": Binary.of([_user_bytes(user) for user in self._users]),
+            "user.key": Binary.of([user_bytes(user) for user in self._users]),
             "user.name": Binary.of([_pack(user) for user in self._users]),
             "user.jobs": Binary.of(jobs),
         }
@@ -341,16 +332,11 @@ class _Space:
         return self._table.old_document(old)
 
 
-def _user_bytes(user: UserKey) -> bytes:
-    return length_prefixed(user.app_name, user.user_id)
-
-
 def _user_of_rows(starts: Integers) -> Integers:
     """User number of every row, from where each user's rows begin."""
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
-def _change(each: Map[Any, Any], base: Base | None) -> Change:
-    if base is None or not isinstance(each, Layered):
-        return Change(is_over_base=False, keys=set(each.keys()))
-    return Change(is_over_base=True, keys={*each.changed.keys(), *each.gone.keys()})
+def _changed_keys(each: Map[Any, Any]) -> set[Any] | None:
+    """Keys in which a map differs from the base's; None if it does not lie over the base."""
+    return {*each.changed.keys(), *each.gone.keys()} if isinstance(each, Layered) else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import numpy as np
 
+from memoray.engine.base_maps import HASH_BYTES
 from memoray.storage.columns import Binary, Keys
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ COLUMNS: dict[str, dict[str, type]] = {
 # Sessions have names of the caller's, of any length.
 HAS_ANY_KEYS = {"session"}
 HAS_VALUES = {"entry", "turn", "session"}
-IDENTITY_BYTES = 16
 
 
 class NewRow(NamedTuple):
@@ -47,13 +47,6 @@ class NewRow(NamedTuple):
     value: bytes
     extra: Mapping[str, Any]
     vector: Vectors | None = None
-
-
-class Change(NamedTuple):
-    """How a map differs from the base's: whether it lies over it at all, and which keys are other."""
-
-    is_over_base: bool
-    keys: set[Any]
 
 
 class Table:
@@ -105,19 +98,20 @@ class Table:
         assert self._old is not None, "an old row comes from a base"
         return int(self._old[f"{self._name}.length"][row]), self._old[f"{self._name}.terms"][row]
 
-    def leave_out(self, number: int, changes: Sequence[Change], main: Map[Any, Any]) -> Iterable[Any]:
+    def leave_out(self, number: int, changes: Sequence[set[Any] | None], main: Map[Any, Any]) -> Iterable[Any]:
         """Leave out what has changed of a user of the base; gives the keys that have to be added anew.
 
         Args:
             number: of the user in the base; -1: it has none.
-            changes: of every map that a row is made of; the first is `main`'s.
+            changes: keys that have changed in each map that a row is made of; None: it does not lie over the base.
             main: the map whose keys the table has.
         """
-        if not changes[0].is_over_base or not all(change.is_over_base for change in changes):
+        over_base = [keys for keys in changes if keys is not None]
+        if len(over_base) < len(changes):
             if number >= 0:
                 self._is_kept[int(self._starts[number]) : int(self._starts[number + 1])] = False
             return list(main.keys())
-        keys = set[Any]().union(*(change.keys for change in changes))
+        keys = set[Any]().union(*over_base)
         for key in keys:
             row = self.old_row(number, key)
             if row is not None:
@@ -147,7 +141,7 @@ class Table:
             if kind is bytes:
                 made[f"{self._name}.{column}"] = self._binary(column, kept, order, values)
             elif kind is np.bytes_:
-                new = np.array(values, f"S{IDENTITY_BYTES}")
+                new = np.array(values, f"S{HASH_BYTES}")
                 made[f"{self._name}.{column}"] = np.concatenate([self._old_identities()[kept], new])[order]
             else:
                 old = np.empty(0, kind) if self._old is None else self._old[f"{self._name}.{column}"][kept]
@@ -183,8 +177,8 @@ class Table:
 
     def _old_identities(self) -> npt.NDArray[np.bytes_]:
         if self._old is None:
-            return np.empty(0, f"S{IDENTITY_BYTES}")
-        beside = np.empty(len(self._is_kept), f"S{IDENTITY_BYTES}")
+            return np.empty(0, f"S{HASH_BYTES}")
+        beside = np.empty(len(self._is_kept), f"S{HASH_BYTES}")
         beside[self._old["entry.by_identity"]] = self._old["entry.identity"]
         return beside
 

@@ -135,11 +135,6 @@ class Sealer:
         if projections.changes_count >= due:
             self.begin(state, base, projections)
 
-    @property
-    def rest_seconds(self) -> float:
-        """For how long nothing has been written."""
-        return time.monotonic() - self._published_at
-
     def begin(self, state: ShardState, base: Base | None, projections: Projections) -> None:
         """Begin to seal, unless that is under way or has too little to do; called in the writer's thread.
 
@@ -148,10 +143,8 @@ class Sealer:
             StorageUnavailableError: the log could not go on in a new part.
         """
         is_free = self._thread is None and not self.error and not self._closing.is_set()
-        if is_free and projections.changes_count >= self._rows_min:
-            self._begin(state, base, projections)
-
-    def _begin(self, state: ShardState, base: Base | None, projections: Projections) -> None:
+        if not is_free or projections.changes_count < self._rows_min:
+            return
         moment = Moment(
             base,
             state,
@@ -248,7 +241,7 @@ class Sealer:
 
         def look() -> None:
             while not self._closing.wait(REST_SECONDS):
-                if self.rest_seconds >= REST_SECONDS:
+                if time.monotonic() - self._published_at >= REST_SECONDS:
                     try:
                         begin()
                     except MemorayError as error:

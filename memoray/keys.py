@@ -29,9 +29,14 @@ def length_prefixed(*parts: str) -> bytes:
     return b"".join([piece for part in encoded for piece in (len(part).to_bytes(4, "big"), part)])
 
 
+def user_bytes(user: UserKey) -> bytes:
+    """A user key as bytes, `length_prefixed`."""
+    return length_prefixed(user.app_name, user.user_id)
+
+
 def slot_of(user: UserKey) -> int:
     """Hash slot of a user key, 0 to 4095: first 8 bytes of BLAKE2b over the length-prefixed key, modulo 4,096."""
-    digest = hashlib.blake2b(length_prefixed(user.app_name, user.user_id)).digest()
+    digest = hashlib.blake2b(user_bytes(user)).digest()
     return int.from_bytes(digest[:8], "big") % SLOTS_COUNT
 
 

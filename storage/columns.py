@@ -5,7 +5,6 @@ A column is a numpy array (one dimension, or two for vectors) or a `Binary` of b
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,11 +58,6 @@ class Binary:
                 high = middle
         return low if low < end and self[low] == value else -1
 
-    def is_empty(self) -> npt.NDArray[np.bool_]:
-        """Which values have no bytes; shape (n,)."""
-        empty: npt.NDArray[np.bool_] = self._offsets[1:] == self._offsets[:-1]
-        return empty
-
     def followed_by(self, values: Sequence[bytes], order: Array) -> Binary:
         """Rows `order` of this column with more values behind it."""
         joined = pa.concat_arrays([self.column, pa.array(values, pa.large_binary())])
@@ -71,7 +65,7 @@ class Binary:
 
 
 def write_columns(path: Path, columns: Mapping[str, Array | Binary], meta: bytes) -> None:
-    """Write a file and sync it. The columns may differ in length; `meta` comes back as it is.
+    """Write a file; not synced. The columns may differ in length; `meta` comes back as it is.
 
     Raises:
         OSError: the file system refused.
@@ -85,11 +79,8 @@ def write_columns(path: Path, columns: Mapping[str, Array | Binary], meta: bytes
         fields.append(pa.field(name, kind))
         arrays.append(pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values))
     schema = pa.schema(fields, metadata={META: meta})
-    with path.open("wb") as file:
-        with pa.ipc.new_file(pa.PythonFile(file, "w"), schema) as writer:
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
-        file.flush()
-        os.fsync(file.fileno())
+    with path.open("wb") as file, pa.ipc.new_file(pa.PythonFile(file, "w"), schema) as writer:
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
 def read_columns(path: Path) -> tuple[dict[str, Any], bytes]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from memoray.storage.sealed_keywords import COUNT_BITS, COUNT_MAX, posting
+from memoray.storage.sealed_keywords import COUNT_BITS, COUNT_MAX, NOTHING, posting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 LENGTH_MAX = 2**31 - 1
 DEAD_MIN = 64
 NO_MARKS = np.zeros(0, np.bool_)
-NOTHING = np.empty(0, np.int64)
 
 
 class SealedDocuments(NamedTuple):
@@ -176,14 +175,6 @@ class View(NamedTuple):
             is_alive[is_marked] = ~self.is_tail_dead[rows[is_marked]]
             found = found[is_alive]
         return found, self.tail.count_max.get(term, 1)
-
-    def lengths_of(self, rows: Integers) -> Integers:
-        """Lengths of the documents in these rows, in any order."""
-        if self.sealed is None:
-            return self.tail.lengths[rows].astype(np.int64)
-        if not self.tail_count:
-            return self.sealed.lengths[rows].astype(np.int64)
-        return np.concatenate([self.sealed.lengths, self.tail.lengths[: self.tail_count]])[rows].astype(np.int64)
 
     def lengths(self, rows: Integers) -> Integers:
         """Lengths of the documents in these rows, which are ascending."""

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from memoray.storage.bm25 import Bm25
 from memoray.storage.keyword_space import SealedDocuments, Space, View
-from memoray.storage.sealed_keywords import COUNT_BITS, COUNT_MAX, bounded
+from memoray.storage.sealed_keywords import COUNT_BITS, COUNT_MAX, NOTHING, bounded
+from memoray.storage.spaces import Spaces
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-NO_ROWS = np.empty(0, np.int64)
 # Sums of bounds and sums of parts are rounded differently.
 ROUNDING = 1e-9
 # Terms that are kept ready for writing.
@@ -53,7 +53,7 @@ class KeywordIndex:
     def __init__(self, base: KeywordBase | None = None) -> None:
         """Begin with the sealed documents of a base, or empty."""
         self._base = base
-        self._spaces: dict[Hashable, Space] = {}
+        self._spaces = Spaces(self._sealed)
         self._terms = _Terms()
 
     def add(self, space: Hashable, key: str, terms: Iterable[str]) -> None:
@@ -67,27 +67,27 @@ class KeywordIndex:
         if len(self._terms) > TERMS_KNOWN_MAX:
             self._terms.clear()
         # A plain dictionary: one of a subclass is work for the garbage collector for as long as it lives.
-        self._home(space).add(key, dict(Counter(map(self._terms.__getitem__, terms))))
+        self._spaces.to_change(space).add(key, dict(Counter(map(self._terms.__getitem__, terms))))
 
     def remove(self, space: Hashable, key: str) -> None:
         """Take a document out; a key that is not there is left alone."""
-        self._home(space).remove(key)
+        self._spaces.to_change(space).remove(key)
 
     def drop(self, space: Hashable) -> None:
         """Forget a space, its sealed part too."""
-        self._spaces[space] = Space(None)
+        self._spaces.changed[space] = Space(None)
 
     def ids(self, space: Hashable) -> set[str]:
         """Keys of the documents of a space."""
-        return set(self._view(space).live_keys())
+        return set(self._spaces.to_read(space).view.live_keys())
 
     def count(self, space: Hashable) -> int:
         """How many documents a space has."""
-        return self._view(space).live_count
+        return self._spaces.to_read(space).view.live_count
 
     def changed(self) -> dict[Hashable, View]:
         """The present moment of every space that differs from the base."""
-        return {space: home.view for space, home in self._spaces.items()}
+        return {space: home.view for space, home in self._spaces.changed.items()}
 
     def search(
         self, space: Hashable, terms: Sequence[str], k: int, allowed: Collection[str] | None = None
@@ -103,22 +103,13 @@ class KeywordIndex:
         Returns:
             Keys and BM25 scores, highest first, ties by key; as many as match any term, at most k.
         """
-        view = self._view(space)
+        view = self._spaces.to_read(space).view
         if k < 1 or not view.live_count:
             return [], []
         is_allowed = None if allowed is None else _marks(view, allowed)
         rows, scores = _Scoring(view, terms, k, is_allowed).best()
         ranked = sorted(zip((-scores).tolist(), view.keys(rows), strict=True))[:k]
         return [key for _, key in ranked], [-score for score, _ in ranked]
-
-    def _home(self, space: Hashable) -> Space:
-        home = self._spaces.get(space)
-        if home is None:
-            home = self._spaces[space] = self._sealed(space)
-        return home
-
-    def _view(self, space: Hashable) -> View:
-        return (self._spaces.get(space) or self._sealed(space)).view
 
     def _sealed(self, space: Hashable) -> Space:
         return Space(None if self._base is None else self._base.documents(space))
@@ -144,6 +135,27 @@ def _marks(view: View, allowed: Collection[str]) -> Marks:
     return marks
 
 
+class _Part(NamedTuple):
+    """A term's postings in one part of a view.
+
+    Attributes:
+        postings: ascending.
+        first: number of the part's first row.
+        behind: rows of the view before the part.
+        lengths: of the part's documents, by row of the part.
+    """
+
+    postings: Integers
+    first: int
+    behind: int
+    lengths: npt.NDArray[np.int32]
+
+    def documents(self) -> tuple[Integers, Integers, Integers]:
+        """Rows of the view that have the term, how often, and how long they are."""
+        own = (self.postings >> COUNT_BITS) - self.first
+        return own + self.behind, self.postings & COUNT_MAX, self.lengths[own].astype(np.int64)
+
+
 class _Term:
     """A term of a query: its live postings in both parts of a view, its weight, and what it can add to a score."""
 
@@ -164,31 +176,31 @@ class _Term:
 
     def add_all(self, scores: Floats, is_found: Marks, is_allowed: Marks | None) -> None:
         """Add what the term gives to every row that has it and is allowed, and mark the row."""
-        for found, first, behind in self.parts():
-            rows = (found >> COUNT_BITS) - first + behind
-            counts = found & COUNT_MAX
+        for part in self.parts():
+            rows, counts, lengths = part.documents()
             if is_allowed is not None:
                 is_in = is_allowed[rows]
-                rows, counts = rows[is_in], counts[is_in]
-            scores[rows] += self._bm25.parts(self.weight, counts, self._view.lengths(rows))
+                rows, counts, lengths = rows[is_in], counts[is_in], lengths[is_in]
+            scores[rows] += self._bm25.parts(self.weight, counts, lengths)
             is_found[rows] = True
 
     def add_to(self, scores: Floats, rows: Integers, lengths: Integers) -> None:
         """Add what the term gives to those of some rows that have it."""
-        for found, first, behind in self.parts():
-            numbers = rows - behind + first
-            places = found.searchsorted(numbers << COUNT_BITS)
-            places[places == len(found)] = 0
-            postings = found[places]
+        for part in self.parts():
+            numbers = rows - part.behind + part.first
+            places = part.postings.searchsorted(numbers << COUNT_BITS)
+            places[places == len(part.postings)] = 0
+            postings = part.postings[places]
             has = postings >> COUNT_BITS == numbers
             scores[rows[has]] += self._bm25.parts(self.weight, postings[has] & COUNT_MAX, lengths[has])
 
-    def parts(self) -> Iterator[tuple[Integers, int, int]]:
-        """Postings, the number of their part's first row, and the rows before that part."""
-        if len(self._sealed) and self._view.sealed is not None:
-            yield self._sealed, self._view.sealed.first, 0
+    def parts(self) -> Iterator[_Part]:
+        """The parts of the view in which any document has it."""
+        view = self._view
+        if len(self._sealed) and view.sealed is not None:
+            yield _Part(self._sealed, view.sealed.first, 0, view.sealed.lengths)
         if len(self._tail):
-            yield self._tail, 0, self._view.sealed_count
+            yield _Part(self._tail, 0, view.sealed_count, view.tail.lengths)
 
 
 class _Scoring:
@@ -218,9 +230,8 @@ class _Scoring:
         self._scores = scores = np.zeros(self._rows_count)
         is_found = np.zeros(self._rows_count, np.bool_)
         rest = sum(term.bound for term in self._terms)
-        first: Integers | None = (
-            None  # the first rows that were enough; the k-th best of them is a bound for that of all
-        )
+        # The first rows that were enough; the k-th best of them is a bound for that of all.
+        first: Integers | None = None
         for position, term in enumerate(self._terms, 1):
             term.add_all(scores, is_found, self._is_allowed)
             rest -= term.bound
@@ -241,14 +252,13 @@ class _Scoring:
 
     def _in_one_pass(self) -> tuple[Integers, Floats]:
         """The same, where there is little to read: the parts of all terms, added row by row in the terms' order."""
-        parts = [(term, *part) for term in self._terms for part in term.parts()]
+        parts = [(term.weight, *part.documents()) for term in self._terms for part in term.parts()]
         if not parts:
-            return NO_ROWS, self._scores
-        found = np.concatenate([part[1] for part in parts])
-        lengths = [len(part[1]) for part in parts]
-        rows = (found >> COUNT_BITS) + np.repeat([behind - first for _, _, first, behind in parts], lengths)
-        weights = np.repeat([term.weight for term, *_ in parts], lengths)
-        added = self._bm25.parts(weights, found & COUNT_MAX, self._view.lengths_of(rows))
+            return NOTHING, self._scores
+        each_weight, each_rows, each_counts, each_lengths = zip(*parts, strict=True)
+        rows, counts, lengths = (np.concatenate(each) for each in (each_rows, each_counts, each_lengths))
+        weights = np.repeat(each_weight, [len(each) for each in each_rows])
+        added = self._bm25.parts(weights, counts, lengths)
         self._scores = np.bincount(rows, added, self._rows_count).astype(np.float64, copy=False)
         if self._is_allowed is not None:
             self._scores[~self._is_allowed] = 0

@@ -65,12 +65,15 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def write_keywords(directory: Path, documents: Iterable[tuple[int, str, Mapping[str, int]]]) -> None:
+def write_keywords(directory: Path, documents: Iterable[tuple[int, str, Mapping[str, int]]]) -> int:
     """Write an index into an empty directory. Not synced: the caller syncs all files of a generation.
 
     Args:
         directory: exists and is empty.
         documents: number, prefix of its space, and count by term (`bounded`).
+
+    Returns:
+        How many documents there were.
 
     Raises:
         InternalError: Tantivy holds another number of documents than were given to it.
@@ -99,6 +102,7 @@ def write_keywords(directory: Path, documents: Iterable[tuple[int, str, Mapping[
     if held != given:
         message = f"{directory}: Tantivy holds {held} documents, {given} were given to it"
         raise InternalError(message)
+    return given
 
 
 class LongPostings:

@@ -19,6 +19,7 @@ import numpy as np
 from memoray.errors import InvalidRequestError
 from memoray.storage.near_vectors import near_rows
 from memoray.storage.one_thread import on_one_thread
+from memoray.storage.spaces import Spaces
 from memoray.storage.vector_space import SealedVectors, Space, View
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class VectorIndex:
         """Begin with the sealed rows of a base, or empty; vectors have this length."""
         self.dimension = dimension
         self._base = base
-        self._spaces: dict[Hashable, Space] = {}
+        self._spaces = Spaces(self._sealed)
 
     def is_usable(self, vector: Vectors) -> bool:
         """Whether a vector can be indexed: of the right length, with a length of its own that is finite and not zero.
@@ -85,31 +86,31 @@ class VectorIndex:
             message = f"the vector of {ids[int(np.argmin(good))]!r} is zero or not finite"
             raise InvalidRequestError(message)
         if ids:
-            self._home(space).add(ids, vectors)
+            self._spaces.to_change(space).add(ids, vectors)
 
     def remove(self, space: Hashable, key: str) -> None:
         """Take an id out; one that is not there is left alone."""
-        self._home(space).remove(key)
+        self._spaces.to_change(space).remove(key)
 
     def drop(self, space: Hashable) -> None:
         """Forget a space, its sealed part too."""
-        self._spaces[space] = Space(self.dimension, None)
+        self._spaces.changed[space] = Space(self.dimension, None)
 
     def ids(self, space: Hashable) -> set[str]:
         """Ids in a space."""
-        return set(self._view(space).live_keys())
+        return set(self._spaces.to_read(space).view.live_keys())
 
     def count(self, space: Hashable) -> int:
         """How many ids a space has."""
-        return self._view(space).live_count
+        return self._spaces.to_read(space).view.live_count
 
     def changed(self) -> dict[Hashable, View]:
         """The present moment of every space that differs from the base."""
-        return {space: home.view for space, home in self._spaces.items()}
+        return {space: home.view for space, home in self._spaces.changed.items()}
 
     def vector_of(self, space: Hashable, key: str) -> Vectors | None:
         """A row; float32, shape (dimension,), read-only; None if the id has none. For the writer's thread."""
-        return (self._spaces.get(space) or self._sealed(space)).row(key)
+        return self._spaces.to_read(space).row(key)
 
     def cosines(self, space: Hashable, ids: Collection[str], query: Vectors) -> dict[str, float]:
         """Inner products of a query with the rows of ids; an id without a row is left out, for a bad query all are."""
@@ -129,7 +130,7 @@ class VectorIndex:
         Returns:
             Ids and their inner products, highest first, ties by id; as many as there are, at most k.
         """
-        view = self._view(space)
+        view = self._spaces.to_read(space).view
         if k < 1 or not view.live_count or not self.is_usable(query):
             return [], []
         pairs: list[tuple[float, str]] = []
@@ -146,15 +147,6 @@ class VectorIndex:
         pairs.sort()
         del pairs[k:]
         return [key for _, key in pairs], [-score for score, _ in pairs]
-
-    def _home(self, space: Hashable) -> Space:
-        home = self._spaces.get(space)
-        if home is None:
-            home = self._spaces[space] = self._sealed(space)
-        return home
-
-    def _view(self, space: Hashable) -> View:
-        return (self._spaces.get(space) or self._sealed(space)).view
 
     def _sealed(self, space: Hashable) -> Space:
         return Space(self.dimension, None if self._base is None else self._base.vectors(space))
